@@ -1,0 +1,208 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Annotations that a person sets. Each value is an opaque token: what counts is that it differs
+// from the one that was handled last. They are never removed by the operator, so that GitOps
+// tools do not fight over them.
+const (
+	// AnnotationRetry forces a retry of a FeedItem.
+	AnnotationRetry = "feeds.feed-operator.io/retry"
+	// AnnotationPoll makes a FeedSource be polled now.
+	AnnotationPoll = "feeds.feed-operator.io/poll"
+)
+
+// LabelSource carries the name of the FeedSource on its FeedItems and its FeedMemory, for
+// `kubectl get feeditems -l feeds.feed-operator.io/source=NAME`. It is left out where the name
+// is longer than a label may be (63 characters).
+const LabelSource = "feeds.feed-operator.io/source"
+
+// Condition types. Ready is always there; Reconciling and Stalled only while they are True, and
+// never both (the rules of kstatus, which `kubectl wait` and GitOps tools read).
+const (
+	// ConditionReady says whether the object does what it was made for.
+	ConditionReady = "Ready"
+	// ConditionReconciling says that the operator is still at it, or will try again by itself.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled says that nothing will change until a person changes something.
+	ConditionStalled = "Stalled"
+	// ConditionCreationPaused says that a source holds as many unfinished items as it may, and
+	// that entries wait in the feed until some are done.
+	ConditionCreationPaused = "CreationPaused"
+	// ConditionMemoryRebuilt says that the source's FeedMemory had disappeared, and that
+	// everything the feed listed then was marked as seen without becoming an item.
+	ConditionMemoryRebuilt = "MemoryRebuilt"
+)
+
+// Reasons of conditions and Events.
+const (
+	// ReasonSucceeded says that the last thing that was to be done has worked.
+	ReasonSucceeded = "Succeeded"
+	// ReasonProgressing says that work is under way.
+	ReasonProgressing = "Progressing"
+	// ReasonSuspended says that a person has set spec.suspend.
+	ReasonSuspended = "Suspended"
+	// ReasonPollFailed says that the feed could not be fetched.
+	ReasonPollFailed = "PollFailed"
+	// ReasonNotAFeed says that the URL answers with something that is no feed.
+	ReasonNotAFeed = "NotAFeed"
+	// ReasonFeedGone says that the server answers 410 Gone: the feed has ended for good.
+	ReasonFeedGone = "FeedGone"
+	// ReasonFeedMoved says that the server redirects permanently (301 or 308) to another URL.
+	ReasonFeedMoved = "FeedMoved"
+	// ReasonRecovered says that something works again after it had failed.
+	ReasonRecovered = "Recovered"
+	// ReasonActiveItemsLimit says that spec.maxActiveItems is reached.
+	ReasonActiveItemsLimit = "ActiveItemsLimit"
+	// ReasonMemoryMissing says that the FeedMemory of a source that has been polled before is not there.
+	ReasonMemoryMissing = "MemoryMissing"
+)
+
+// Phase is where a FeedItem is in its life.
+// +kubebuilder:validation:Enum=Unprocessed;Deferred;Pending;Processed;Failed
+type Phase string
+
+// The phases of a FeedItem.
+const (
+	// PhaseUnprocessed: created, never tried.
+	PhaseUnprocessed Phase = "Unprocessed"
+	// PhaseDeferred: tried, and to be tried again at status.nextRetryTime.
+	PhaseDeferred Phase = "Deferred"
+	// PhasePending: found worth a summary; the summary or a delivery is outstanding.
+	PhasePending Phase = "Pending"
+	// PhaseProcessed: done, or skipped with a reason.
+	PhaseProcessed Phase = "Processed"
+	// PhaseFailed: failed for good (the dead letter), until a person retries it.
+	PhaseFailed Phase = "Failed"
+)
+
+// Reason says why a FeedItem is not simply going well. It is empty when it is.
+//
+//	phase      reason                 cause
+//	Deferred   PageNotReady           the page has no readable article yet
+//	Deferred   DownloadFailed         the article could not be fetched
+//	Deferred   APIFailed              every provider that was asked has failed
+//	any open   Waiting                what the item needs is missing or unavailable; costs no retry
+//	Processed  LargeFileSkipped       the article is larger than spec.article.maxBytes
+//	Failed     RetryLimitExceeded     the last of the allowed retries has failed
+//	Failed     AuthenticationFailed   every provider refuses the credentials
+//	Failed     InvalidContent         the item's own content cannot be read
+//	Failed     InvalidConfiguration   every provider refuses the request as it is configured
+//
+// +kubebuilder:validation:Enum="";NotValuable;PageNotReady;DownloadFailed;LargeFileSkipped;APIFailed;Waiting;RetryLimitExceeded;AuthenticationFailed;InvalidContent;InvalidConfiguration;DeliveryUncertain
+type Reason string
+
+// The reasons of a FeedItem.
+const (
+	ReasonNone                 Reason = ""
+	ReasonNotValuable          Reason = "NotValuable"
+	ReasonPageNotReady         Reason = "PageNotReady"
+	ReasonDownloadFailed       Reason = "DownloadFailed"
+	ReasonLargeFileSkipped     Reason = "LargeFileSkipped"
+	ReasonAPIFailed            Reason = "APIFailed"
+	ReasonWaiting              Reason = "Waiting"
+	ReasonRetryLimitExceeded   Reason = "RetryLimitExceeded"
+	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
+	ReasonInvalidContent       Reason = "InvalidContent"
+	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
+	ReasonDeliveryUncertain    Reason = "DeliveryUncertain"
+)
+
+// Category says what kind of failure it was, which decides whether it is tried again.
+// +kubebuilder:validation:Enum=Network;RateLimit;API;Auth;Validation;Unknown
+type Category string
+
+// The categories of failures.
+const (
+	// CategoryNetwork: no answer (DNS, connection, TLS, time-out, 408). Tried again.
+	CategoryNetwork Category = "Network"
+	// CategoryRateLimit: asked too often or too much (429, 402). Tried again, later.
+	CategoryRateLimit Category = "RateLimit"
+	// CategoryAPI: the other side is broken (5xx, empty or malformed answers). Tried again.
+	CategoryAPI Category = "API"
+	// CategoryAuth: the credentials are refused (401, 403). Not tried again.
+	CategoryAuth Category = "Auth"
+	// CategoryValidation: the request or the content is refused (other 4xx, 3xx). Not tried again.
+	CategoryValidation Category = "Validation"
+	// CategoryUnknown: none of the above. Tried again once.
+	CategoryUnknown Category = "Unknown"
+)
+
+// Stage is the part of an attempt in which something failed.
+// +kubebuilder:validation:Enum=poll;article;screen;summarize;deliver;notify
+type Stage string
+
+// The stages of the work on a source and its items.
+const (
+	StagePoll      Stage = "poll"
+	StageArticle   Stage = "article"
+	StageScreen    Stage = "screen"
+	StageSummarize Stage = "summarize"
+	StageDeliver   Stage = "deliver"
+	StageNotify    Stage = "notify"
+)
+
+// Failure is one failure, written for a person and for machines. It never holds a secret, a
+// query string or a response body.
+type Failure struct {
+	// Category is the kind of failure.
+	// +required
+	Category Category `json:"category"`
+
+	// Type names the failure more exactly than its category, such as Timeout, HTTPStatus or NotAFeed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Type string `json:"type,omitempty"`
+
+	// Message says in words what happened.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message"`
+
+	// Retryable says whether the operator tries again by itself.
+	// +optional
+	Retryable bool `json:"retryable,omitempty"`
+
+	// Stage is the part of the work in which it happened.
+	// +required
+	Stage Stage `json:"stage"`
+
+	// Object is what failed: a provider's or destination's name, or the host of a page.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Object string `json:"object,omitempty"`
+
+	// Time is when it happened.
+	// +required
+	Time metav1.Time `json:"time"`
+
+	// HTTPStatus is the status code of the answer, if there was one.
+	// +optional
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999
+	HTTPStatus int32 `json:"httpStatus,omitempty"`
+
+	// Chain lists the errors behind the failure, outermost first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=256
+	Chain []string `json:"chain,omitempty"`
+
+	// Stack is where a panic happened. It is set for recovered panics only.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Stack string `json:"stack,omitempty"`
+}
+
+// SecretReference names a Secret in the same namespace.
+type SecretReference struct {
+	// Name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}

@@ -1,0 +1,83 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// FeedMemoryData is what the operator remembers of a feed between two polls. It is written as a
+// whole, after the items of a poll were created, so that a crash in between repeats work and
+// loses nothing.
+type FeedMemoryData struct {
+	// URLHash says for which spec.url this was remembered, without naming it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	URLHash string `json:"urlHash,omitempty"`
+
+	// ETag is the validator of the last answer that was read to its end.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	ETag string `json:"etag,omitempty"`
+
+	// LastModified is the other validator of that answer.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	LastModified string `json:"lastModified,omitempty"`
+
+	// BodyHash is the SHA-256 of that answer's body, in hexadecimal, for servers that ignore validators.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	BodyHash string `json:"bodyHash,omitempty"`
+
+	// GUIDsUntrusted is set once two entries of one document shared a GUID.
+	// +optional
+	GUIDsUntrusted bool `json:"guidsUntrusted,omitempty"`
+
+	// URLsUntrusted is set once two entries of one document shared a URL.
+	// +optional
+	URLsUntrusted bool `json:"urlsUntrusted,omitempty"`
+
+	// GUIDs are the hashes of the GUIDs that were seen: 8 bytes each, the least recently seen
+	// first, base64.
+	// +optional
+	// +kubebuilder:validation:MaxLength=600000
+	GUIDs string `json:"guids,omitempty"`
+
+	// URLs are the hashes of the canonical URLs that were seen, in the same form.
+	// +optional
+	// +kubebuilder:validation:MaxLength=600000
+	URLs string `json:"urls,omitempty"`
+
+	// Contents are the hashes of the titles and contents that were seen, in the same form.
+	// +optional
+	// +kubebuilder:validation:MaxLength=600000
+	Contents string `json:"contents,omitempty"`
+}
+
+// FeedMemory is what the operator remembers of a FeedSource: which entries were ever seen, in a
+// compact form, and the validators of the last answer. It belongs to its source and outlives the
+// items. It is not for editing: deleting it makes the operator mark everything that the feed now
+// lists as seen.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=feeds
+// +kubebuilder:printcolumn:name="Source",type=string,JSONPath=`.metadata.ownerReferences[0].name`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type FeedMemory struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// Data is what is remembered.
+	// +optional
+	Data FeedMemoryData `json:"data,omitzero"`
+}
+
+// FeedMemoryList is a list of FeedMemories.
+// +kubebuilder:object:root=true
+type FeedMemoryList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []FeedMemory `json:"items"`
+}

@@ -1,0 +1,453 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Defaults of FeedSourceSpec, for objects that were written without them.
+const (
+	DefaultInterval        = 15 * time.Minute
+	DefaultFetchTimeout    = 30 * time.Second
+	DefaultInitialItems    = 5
+	DefaultMaxActiveItems  = 1000
+	DefaultMaxArticleBytes = 5 << 20
+	DefaultMaxCharacters   = 400
+	DefaultMaxRetries      = 5
+	DefaultInitialDelay    = 5 * time.Minute
+	DefaultMaxDelay        = 24 * time.Hour
+	DefaultMultiplier      = 2
+	DefaultKeepProcessed   = 7 * 24 * time.Hour
+	DefaultKeepFailed      = 30 * 24 * time.Hour
+	DefaultKeepLast        = 20
+)
+
+// ArticleSource says where the text of an article is taken from.
+// +kubebuilder:validation:Enum=Auto;Page;Feed
+type ArticleSource string
+
+const (
+	// ArticleSourceAuto takes the feed's own content when it is at least 1,000 characters long,
+	// and else the page.
+	ArticleSourceAuto ArticleSource = "Auto"
+	// ArticleSourcePage always fetches the page that the entry links to.
+	ArticleSourcePage ArticleSource = "Page"
+	// ArticleSourceFeed never fetches a page: the feed's own content is the article.
+	ArticleSourceFeed ArticleSource = "Feed"
+)
+
+// FeedHeader is a header that is sent with every request for the feed. Its value comes from the
+// Secret that spec.secretRef names, so that it appears nowhere else.
+type FeedHeader struct {
+	// Name of the header, such as X-Api-Key. Headers that the operator sets itself cannot be named.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9-]+$`
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['host','content-length','connection','transfer-encoding','accept-encoding','user-agent','if-none-match','if-modified-since'])",message="this header is set by the operator itself"
+	Name string `json:"name"`
+
+	// SecretKey is the key in the Secret that holds the value.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretKey string `json:"secretKey"`
+}
+
+// ArticlePolicy says where the text of an article is taken from.
+type ArticlePolicy struct {
+	// Source is Auto (the feed's own content when it has at least 1,000 characters, else the
+	// linked page), Page or Feed.
+	// +optional
+	// +kubebuilder:default=Auto
+	Source ArticleSource `json:"source,omitempty"`
+
+	// MaxBytes is how large the body of a page may be, decoded. An item with a larger one ends
+	// Processed, with the reason LargeFileSkipped. Default: 5 MiB.
+	// +optional
+	// +kubebuilder:default=5242880
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=52428800
+	MaxBytes *int64 `json:"maxBytes,omitempty"`
+}
+
+// ProviderReference names an AIProvider in the same namespace.
+type ProviderReference struct {
+	// Name of the AIProvider.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// SummaryPolicy says what a summary should be like.
+type SummaryPolicy struct {
+	// MaxCharacters is how long a summary may be, in characters as a reader counts them.
+	// +optional
+	// +kubebuilder:default=400
+	// +kubebuilder:validation:Minimum=40
+	// +kubebuilder:validation:Maximum=5000
+	MaxCharacters *int32 `json:"maxCharacters,omitempty"`
+}
+
+// RetryPolicy says how often and when a failed item is tried again.
+// +kubebuilder:validation:XValidation:rule="!has(self.initialDelay) || !has(self.maxDelay) || duration(self.initialDelay) <= duration(self.maxDelay)",message="initialDelay must not be above maxDelay"
+type RetryPolicy struct {
+	// MaxRetries is how many failed retries make the item fail for good.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MaxRetries *int32 `json:"maxRetries,omitempty"`
+
+	// InitialDelay is the wait before the first retry, from 1s to 24h. Default: 5m.
+	// +optional
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="initialDelay must be from 1s to 24h"
+	InitialDelay *metav1.Duration `json:"initialDelay,omitempty"`
+
+	// MaxDelay is the longest wait between two attempts, from 1s to 168h. Default: 24h.
+	// +optional
+	// +kubebuilder:default="24h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="maxDelay must be from 1s to 168h"
+	MaxDelay *metav1.Duration `json:"maxDelay,omitempty"`
+
+	// Multiplier is how much longer each wait is than the one before it. Default: 2.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Multiplier *int32 `json:"multiplier,omitempty"`
+}
+
+// RetentionPolicy says how long finished items are kept.
+type RetentionPolicy struct {
+	// Processed is how long a processed item is kept, from 1m to 8760h. Default: 168h (7 days).
+	// +optional
+	// +kubebuilder:default="168h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('8760h')",message="processed must be from 1m to 8760h"
+	Processed *metav1.Duration `json:"processed,omitempty"`
+
+	// Failed is how long a failed item is kept, from 1m to 8760h. Default: 720h (30 days).
+	// +optional
+	// +kubebuilder:default="720h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('8760h')",message="failed must be from 1m to 8760h"
+	Failed *metav1.Duration `json:"failed,omitempty"`
+
+	// KeepLast is how many of the newest finished items stay however old they are, so that the
+	// feed that the operator publishes is never empty.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	KeepLast *int32 `json:"keepLast,omitempty"`
+}
+
+// FeedSourceSpec says what to read, and what is done with it.
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || size(self.headers) == 0 || has(self.secretRef)",message="headers take their values from a Secret: name it in secretRef"
+type FeedSourceSpec struct {
+	// URL of the feed: RSS, Atom or JSON Feed, by http or https. Credentials do not belong into
+	// it: use secretRef.
+	// +required
+	// +kubebuilder:validation:MinLength=8
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http','https'] && url(self).getHostname() != ''",message="url must be a full http:// or https:// URL"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z]+://[^/?#]*@')",message="url must not hold a user name or password: put them into a Secret and name it in secretRef"
+	URL string `json:"url"`
+
+	// Interval is how often the feed is polled, from 1m to 168h. Default: 15m.
+	// +optional
+	// +kubebuilder:default="15m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="interval must be from 1m to 168h"
+	Interval *metav1.Duration `json:"interval,omitempty"`
+
+	// Timeout is how long one request for the feed or for one of its pages may take in all, from
+	// 1s to 5m. Default: 30s.
+	// +optional
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('5m')",message="timeout must be from 1s to 5m"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// Suspend stops the polling, and the work on this source's items.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// SecretRef names a Secret in the same namespace with the feed's credentials: username and
+	// password, or token (sent as a bearer token), and the values of headers. They are sent to
+	// the feed's own host only.
+	// +optional
+	SecretRef *SecretReference `json:"secretRef,omitempty"`
+
+	// Headers are extra headers for requests for the feed, with values from the Secret.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Headers []FeedHeader `json:"headers,omitempty"`
+
+	// InitialItems is how many of the newest entries become items at the first poll; the others
+	// are only remembered as seen.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	InitialItems *int32 `json:"initialItems,omitempty"`
+
+	// MaxActiveItems is how many unfinished items the source may have. Above it no item is
+	// created until some are finished; what the feed still lists then is created later.
+	// +optional
+	// +kubebuilder:default=1000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	MaxActiveItems *int32 `json:"maxActiveItems,omitempty"`
+
+	// Article says where the text of an article is taken from.
+	// +optional
+	Article *ArticlePolicy `json:"article,omitempty"`
+
+	// Providers write the summaries. They stand in for each other in the order of this list.
+	// Without any, the built-in extractive summarizer is used.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Providers []ProviderReference `json:"providers,omitempty"`
+
+	// Summary says what a summary should be like.
+	// +optional
+	Summary *SummaryPolicy `json:"summary,omitempty"`
+
+	// Retry says how often and when a failed item is tried again.
+	// +optional
+	Retry *RetryPolicy `json:"retry,omitempty"`
+
+	// Retention says how long finished items are kept.
+	// +optional
+	Retention *RetentionPolicy `json:"retention,omitempty"`
+}
+
+// ItemCounts is how many items of a source are in each phase.
+type ItemCounts struct {
+	// Unprocessed items are new.
+	// +optional
+	Unprocessed int32 `json:"unprocessed"`
+	// Deferred items will be tried again.
+	// +optional
+	Deferred int32 `json:"deferred"`
+	// Pending items wait for a summary or a delivery.
+	// +optional
+	Pending int32 `json:"pending"`
+	// Processed items are done.
+	// +optional
+	Processed int32 `json:"processed"`
+	// Failed items need a person.
+	// +optional
+	Failed int32 `json:"failed"`
+}
+
+// Active returns how many items are not finished.
+func (c ItemCounts) Active() int32 { return c.Unprocessed + c.Deferred + c.Pending }
+
+// FeedSourceStatus is what is known about the source.
+type FeedSourceStatus struct {
+	// ObservedGeneration is the generation of the spec that the conditions speak of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Conditions of the source: Ready; Reconciling or Stalled while they are True;
+	// CreationPaused and MemoryRebuilt where they happened.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// LastPollTime is when the feed was last asked for. While nothing changes it is written once
+	// an hour only.
+	// +optional
+	LastPollTime *metav1.Time `json:"lastPollTime,omitempty"`
+
+	// LastSuccessTime is when the feed was last read. While nothing changes it is written once
+	// an hour only.
+	// +optional
+	LastSuccessTime *metav1.Time `json:"lastSuccessTime,omitempty"`
+
+	// EffectiveInterval is the interval in force: spec.interval, made longer by failures.
+	// +optional
+	EffectiveInterval *metav1.Duration `json:"effectiveInterval,omitempty"`
+
+	// NotBefore is the earliest time of the next poll, when the server asked for a pause.
+	// +optional
+	NotBefore *metav1.Time `json:"notBefore,omitempty"`
+
+	// Title of the feed, as it calls itself.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Title string `json:"title,omitempty"`
+
+	// Format of the feed, such as "RSS 2.0".
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Format string `json:"format,omitempty"`
+
+	// ConsecutiveFailures is how many polls have failed in a row.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
+
+	// Failure is why the last poll failed; not set when it went well.
+	// +optional
+	Failure *Failure `json:"failure,omitempty"`
+
+	// Items counts the source's items by phase. It is written at most once a minute.
+	// +optional
+	Items ItemCounts `json:"items,omitzero"`
+
+	// LastHandledPoll is the value of the poll annotation that was acted on last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	LastHandledPoll string `json:"lastHandledPoll,omitempty"`
+}
+
+// FeedSource is a feed that the operator reads. Each new entry becomes a FeedItem, which is
+// fetched, summarized and published; see `kubectl get feeditems`.
+//
+// To have it polled now, annotate it with any new value:
+//
+//	kubectl annotate feedsource NAME feeds.feed-operator.io/poll=1 --overwrite
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=fsrc,categories=feeds
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Processed",type=integer,JSONPath=`.status.items.processed`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.items.failed`
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`,priority=1
+// +kubebuilder:printcolumn:name="Interval",type=string,JSONPath=`.status.effectiveInterval`,priority=1
+// +kubebuilder:printcolumn:name="Last success",type=date,JSONPath=`.status.lastSuccessTime`,priority=1
+// +kubebuilder:printcolumn:name="Deferred",type=integer,JSONPath=`.status.items.deferred`,priority=1
+// +kubebuilder:printcolumn:name="Title",type=string,JSONPath=`.status.title`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type FeedSource struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// Spec says what to read.
+	// +required
+	Spec FeedSourceSpec `json:"spec"`
+
+	// Status is what is known about it.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status FeedSourceStatus `json:"status,omitzero"`
+}
+
+// FeedSourceList is a list of FeedSources.
+// +kubebuilder:object:root=true
+type FeedSourceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []FeedSource `json:"items"`
+}
+
+// Interval returns how often the feed is polled when all is well.
+func (in *FeedSource) Interval() time.Duration { return durationOr(in.Spec.Interval, DefaultInterval) }
+
+// FetchTimeout returns how long one request for the feed or a page may take.
+func (in *FeedSource) FetchTimeout() time.Duration {
+	return durationOr(in.Spec.Timeout, DefaultFetchTimeout)
+}
+
+// InitialItems returns how many entries of the first poll become items.
+func (in *FeedSource) InitialItems() int {
+	return int(int32Or(in.Spec.InitialItems, DefaultInitialItems))
+}
+
+// MaxActiveItems returns how many unfinished items the source may have.
+func (in *FeedSource) MaxActiveItems() int {
+	return int(int32Or(in.Spec.MaxActiveItems, DefaultMaxActiveItems))
+}
+
+// ArticleSource returns where the text of an article is taken from.
+func (in *FeedSource) ArticleSource() ArticleSource {
+	if in.Spec.Article == nil || in.Spec.Article.Source == "" {
+		return ArticleSourceAuto
+	}
+	return in.Spec.Article.Source
+}
+
+// MaxArticleBytes returns how large a page may be, decoded.
+func (in *FeedSource) MaxArticleBytes() int64 {
+	if in.Spec.Article == nil || in.Spec.Article.MaxBytes == nil {
+		return DefaultMaxArticleBytes
+	}
+	return *in.Spec.Article.MaxBytes
+}
+
+// MaxCharacters returns how long a summary may be, in characters as a reader counts them.
+func (in *FeedSource) MaxCharacters() int {
+	if in.Spec.Summary == nil {
+		return DefaultMaxCharacters
+	}
+	return int(int32Or(in.Spec.Summary.MaxCharacters, DefaultMaxCharacters))
+}
+
+// MaxRetries returns how many failed retries make an item fail for good.
+func (in *FeedSource) MaxRetries() int {
+	if in.Spec.Retry == nil {
+		return DefaultMaxRetries
+	}
+	return int(int32Or(in.Spec.Retry.MaxRetries, DefaultMaxRetries))
+}
+
+// RetryDelays returns the wait before the first retry, the longest wait, and the factor between
+// one wait and the next.
+func (in *FeedSource) RetryDelays() (initial, longest time.Duration, multiplier int) {
+	if in.Spec.Retry == nil {
+		return DefaultInitialDelay, DefaultMaxDelay, DefaultMultiplier
+	}
+	return durationOr(in.Spec.Retry.InitialDelay, DefaultInitialDelay),
+		durationOr(in.Spec.Retry.MaxDelay, DefaultMaxDelay),
+		int(int32Or(in.Spec.Retry.Multiplier, DefaultMultiplier))
+}
+
+// KeepFor returns how long a finished item of the given phase is kept.
+func (in *FeedSource) KeepFor(phase Phase) time.Duration {
+	var policy RetentionPolicy
+	if in.Spec.Retention != nil {
+		policy = *in.Spec.Retention
+	}
+	if phase == PhaseFailed {
+		return durationOr(policy.Failed, DefaultKeepFailed)
+	}
+	return durationOr(policy.Processed, DefaultKeepProcessed)
+}
+
+// KeepLast returns how many of the newest finished items stay however old they are.
+func (in *FeedSource) KeepLast() int {
+	if in.Spec.Retention == nil {
+		return DefaultKeepLast
+	}
+	return int(int32Or(in.Spec.Retention.KeepLast, DefaultKeepLast))
+}
+
+func durationOr(d *metav1.Duration, otherwise time.Duration) time.Duration {
+	if d == nil {
+		return otherwise
+	}
+	return d.Duration
+}
+
+func int32Or(n *int32, otherwise int32) int32 {
+	if n == nil {
+		return otherwise
+	}
+	return *n
+}

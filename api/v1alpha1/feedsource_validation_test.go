@@ -1,0 +1,111 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	mustBeURL      = "url must be a full http:// or https:// URL"
+	noCredentials  = "url must not hold a user name or password: put them into a Secret and name it in secretRef"
+	headersNeed    = "headers take their values from a Secret: name it in secretRef"
+	operatorSets   = "this header is set by the operator itself"
+	delaysInOrder  = "initialDelay must not be above maxDelay"
+	headerPattern  = "should match '^[A-Za-z0-9-]+$'"
+	feedURL        = "https://www.example.org/feed.xml"
+	longestFeedURL = 2048
+)
+
+// withSecret lets headers take their values from somewhere.
+var withSecret = map[string]any{
+	"spec.secretRef.name": "feed-credentials", "spec.headers[].name": "X-Api-Key", "spec.headers[].secretKey": "key",
+}
+
+func header(name, key string) map[string]any { return map[string]any{"name": name, "secretKey": key} }
+
+func named(i int) any { return map[string]any{"name": fmt.Sprintf("provider-%d", i)} }
+
+var feedSourceRules = map[string]rule{
+	"the URL is one of the web": {kind: "FeedSource", field: "spec.url", valid: []any{
+		feedURL, "http://x", "http://www.example.org/feed.xml", "HTTPS://www.example.org", "https://例え.example/配信.rdf",
+		"http://10.1.2.3:8080/feed?format=atom", "http://[2001:db8::1]/feed", "https://www.example.org/@someone/feed",
+		"https://www.example.org/feed?contact=a@b.example", feedURL + "?" + strings.Repeat("x", longestFeedURL-len(feedURL)-1),
+	}, invalid: []refusal{
+		{"www.example.org/feed.xml", mustBeURL},
+		{"/feeds/news.xml", mustBeURL},
+		{"ftp://www.example.org/feed.xml", mustBeURL},
+		{"feed://www.example.org/feed.xml", mustBeURL},
+		{"file:///etc/passwd", mustBeURL},
+		{"https:///feed.xml", mustBeURL},
+		{"https://:8443/feed.xml", mustBeURL},
+		{" " + feedURL, mustBeURL},
+		{"https://reader:secret@www.example.org/feed.xml", noCredentials},
+		{"https://token@www.example.org/feed.xml", noCredentials},
+		{"https://", mustBeURL},
+		{"http://", "should be at least 8 chars long"},
+		{feedURL + "?" + strings.Repeat("x", longestFeedURL-len(feedURL)), "may not be more than 2048"},
+		{absent{}, "Required value"},
+	}},
+	"the interval is from a minute to a week":          durations("FeedSource", "spec.interval", "1m", "168h"),
+	"a request takes from a second to five minutes":    durations("FeedSource", "spec.timeout", "1s", "5m"),
+	"the Secret has a name":                            texts("FeedSource", "spec.secretRef.name", true, 253),
+	"the first poll makes 0 to 1,000 items":            numbers("FeedSource", "spec.initialItems", 0, 1000),
+	"1 to 100,000 items may be unfinished":             numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
+	"an article comes from the page, the feed or both": choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
+	"a page has from 1 KiB to 50 MiB":                  numbers("FeedSource", "spec.article.maxBytes", 1024, 50<<20),
+	"a summary has from 40 to 5,000 characters":        numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
+	"a header comes from a key of the Secret":          texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
+	"a provider has a name":                            texts("FeedSource", "spec.providers[].name", true, 253),
+	"up to eight providers stand in for each other":    lists("FeedSource", "spec.providers", 8, named).unique(named(0)),
+	"there are 0 to 100 retries":                       numbers("FeedSource", "spec.retry.maxRetries", 0, 100),
+	"the first retry comes after a second to a day":    durations("FeedSource", "spec.retry.initialDelay", "1s", "24h").beside(map[string]any{"spec.retry.maxDelay": "24h"}),
+	"a retry comes after a week at the latest":         durations("FeedSource", "spec.retry.maxDelay", "1s", "168h").beside(map[string]any{"spec.retry.initialDelay": "1s"}),
+	"waits grow by a factor from 1 to 10":              numbers("FeedSource", "spec.retry.multiplier", 1, 10),
+	"a processed item is kept from a minute to a year": durations("FeedSource", "spec.retention.processed", "1m", "8760h"),
+	"a failed item is kept from a minute to a year":    durations("FeedSource", "spec.retention.failed", "1m", "8760h"),
+	"the newest 0 to 1,000 items stay, however old":    numbers("FeedSource", "spec.retention.keepLast", 0, 1000),
+	"a poll token is noted in 256 characters":          texts("FeedSource", "status.lastHandledPoll", false, 256),
+	"the feed's title is noted in 512 characters":      texts("FeedSource", "status.title", false, 512),
+	"the feed's format is noted in 64 characters":      texts("FeedSource", "status.format", false, 64),
+	"polls have failed 0 or more times in a row":       counts("FeedSource", "status.consecutiveFailures", 0),
+	"a source has up to eight conditions":              lists("FeedSource", "status.conditions", 8, condition).unique(condition(0)),
+	"headers need a Secret": {kind: "FeedSource", field: "spec", valid: []any{
+		map[string]any{"url": feedURL, "headers": []any{}},
+		map[string]any{"url": feedURL, "headers": []any{header("X-Api-Key", "key")}, "secretRef": map[string]any{"name": "credentials"}},
+	}, invalid: []refusal{
+		{map[string]any{"url": feedURL, "headers": []any{header("X-Api-Key", "key")}}, headersNeed},
+	}},
+	"up to sixteen headers are sent": lists("FeedSource", "spec.headers", 16, func(i int) any {
+		return header(fmt.Sprintf("X-Header-%d", i), "key")
+	}).unique(header("X-Api-Key", "key")).beside(withSecret),
+	"a header has a name that HTTP allows, and not one of the operator's": rule{
+		kind: "FeedSource", field: "spec.headers[].name",
+		valid: []any{"X-Api-Key", "Authorization", "Cookie", "accept", strings.Repeat("x", 128)},
+		invalid: []refusal{
+			{"", "should be at least 1 chars long"},
+			{"X Api Key", headerPattern},
+			{"X-Api-Key:", headerPattern},
+			{"X-Key\r\nHost", headerPattern},
+			{strings.Repeat("x", 129), "may not be more than 128"},
+			{"Host", operatorSets},
+			{"User-Agent", operatorSets},
+			{"ACCEPT-ENCODING", operatorSets},
+			{"content-length", operatorSets},
+			{"Connection", operatorSets},
+			{"Transfer-Encoding", operatorSets},
+			{"If-None-Match", operatorSets},
+			{"If-Modified-Since", operatorSets},
+			{absent{}, "Required value"},
+		},
+	}.beside(withSecret),
+	"the first wait is not above the longest": {kind: "FeedSource", field: "spec.retry", valid: []any{
+		map[string]any{"initialDelay": "1h", "maxDelay": "1h"},
+		map[string]any{"initialDelay": "24h"},
+	}, invalid: []refusal{
+		{map[string]any{"initialDelay": "2h", "maxDelay": "1h"}, delaysInOrder},
+		{map[string]any{"maxDelay": "1m"}, delaysInOrder}, // the default of initialDelay is 5m
+	}},
+}
