@@ -1,0 +1,119 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package polling
+
+import (
+	"hash/fnv"
+	"time"
+)
+
+// Limits of the time between two polls.
+const (
+	// MaxInterval is the longest that failures make the interval.
+	MaxInterval = 24 * time.Hour
+	// maxCatchUp is within which time a slot that was missed while the operator was down is made
+	// up for.
+	maxCatchUp = 10 * time.Minute
+)
+
+// Slot returns the latest poll time of a source at or before now. The poll times of a source lie
+// one interval apart; where among them the source lies follows from its UID alone. So poll times
+// survive a restart without being stored, and the sources are spread over the interval.
+func Slot(uid string, interval time.Duration, now time.Time) time.Time {
+	interval = max(interval, time.Second)
+	offset := now.Add(-phase(uid, interval)).UnixNano()
+	return now.Add(-time.Duration(modulo(offset, int64(interval))))
+}
+
+// NextSlot returns the first poll time of a source after the given time.
+func NextSlot(uid string, interval time.Duration, after time.Time) time.Time {
+	return Slot(uid, interval, after).Add(max(interval, time.Second))
+}
+
+// phase is where in the interval a source is polled.
+func phase(uid string, interval time.Duration) time.Duration {
+	return time.Duration(hash(uid) % uint64(interval)) //nolint:gosec // below interval, which is an int64
+}
+
+func hash(uid string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(uid))
+	return h.Sum64()
+}
+
+// modulo is never negative, unlike %.
+func modulo(a, b int64) int64 {
+	if m := a % b; m >= 0 {
+		return m
+	}
+	return a%b + b
+}
+
+// EffectiveInterval is the interval after so many failures in a row: doubled by each, up to
+// MaxInterval. It never makes an interval shorter.
+func EffectiveInterval(interval time.Duration, failures int) time.Duration {
+	longest := max(interval, MaxInterval)
+	for range failures {
+		if interval >= longest {
+			return longest
+		}
+		interval *= 2
+	}
+	return min(interval, longest)
+}
+
+// Timing is what is known of a source when the time of its next poll is asked for.
+type Timing struct {
+	// UID of the source.
+	UID string
+	// Interval in force.
+	Interval time.Duration
+	// Failing is set while the last poll has failed. Then the next one follows a whole interval
+	// after it, instead of at the next slot.
+	Failing bool
+	// Changed is set while the spec in force was never polled, or a poll was asked for by hand.
+	Changed bool
+	// NotBefore is until when the server asked to be left alone, or zero.
+	NotBefore time.Time
+	// LastPoll is when this process polled the source last; zero when it has not yet.
+	LastPoll time.Time
+	// RecordedPoll is the last poll that was written down, by any process. It may be older than
+	// the last poll by up to Heartbeat.
+	RecordedPoll time.Time
+	// Heartbeat is how often a poll without news is written down.
+	Heartbeat time.Duration
+	// FirstSeen is when this process saw the source first.
+	FirstSeen time.Time
+}
+
+// Due returns when a source is to be polled next. A time that is not after now means: now.
+func Due(t Timing) time.Time {
+	due := t.slot()
+	if t.Changed {
+		due = t.FirstSeen
+	}
+	if due.Before(t.NotBefore) {
+		return t.NotBefore
+	}
+	return due
+}
+
+func (t Timing) slot() time.Time {
+	if t.Failing && !t.RecordedPoll.IsZero() { // every failed poll is written down
+		return t.RecordedPoll.Add(t.Interval)
+	}
+	if !t.LastPoll.IsZero() {
+		return NextSlot(t.UID, t.Interval, t.LastPoll)
+	}
+	if t.RecordedPoll.IsZero() {
+		return t.FirstSeen
+	}
+	// This process has just started. What was due while no process ran is made up for, spread
+	// over a few minutes; all else waits for its slot.
+	missed := Slot(t.UID, t.Interval, t.FirstSeen)
+	if t.RecordedPoll.Add(t.Heartbeat).Before(missed) {
+		return t.FirstSeen.Add(phase(t.UID, min(maxCatchUp, max(t.Interval, time.Second))))
+	}
+	return NextSlot(t.UID, t.Interval, t.FirstSeen)
+}
