@@ -1,0 +1,71 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import "time"
+
+// Limit is how much a resource may be asked for. Zero or less means without limit.
+type Limit struct {
+	// PerMinute is how many calls are begun in a minute at most, evenly spaced.
+	PerMinute int
+	// Concurrent is how many calls are under way at the same time at most.
+	Concurrent int
+}
+
+// paceShare is how much of the allowance is used, in percent. Clocks differ, and a call takes an
+// uneven time to arrive.
+const paceShare = 97
+
+// interval is the time from one call to the next.
+func (l Limit) interval() time.Duration {
+	if l.PerMinute <= 0 {
+		return 0
+	}
+	return time.Minute * 100 / paceShare / time.Duration(l.PerMinute)
+}
+
+// pace spaces calls evenly: a token bucket that holds one token, which is no more than the time
+// of the next one. golang.org/x/time/rate is not used because it takes back only what lies in
+// the future, and a ticket that is given back unused always has its time behind it.
+type pace struct {
+	interval time.Duration
+	next     time.Time
+}
+
+// token remembers what taking it has changed.
+type token struct{ before, after time.Time }
+
+// wait is how long it takes until there is a token, 0 when there is one.
+func (p *pace) wait(now time.Time) time.Duration {
+	if latest := now.Add(p.interval); p.next.After(latest) { // the clock went back
+		p.next = latest
+	}
+	return max(p.next.Sub(now), 0)
+}
+
+// take uses up the token that wait has promised.
+func (p *pace) take(now time.Time) token {
+	taken := token{before: p.next, after: p.next}
+	if p.interval > 0 {
+		p.next = now.Add(p.interval)
+		taken.after = p.next
+	}
+	return taken
+}
+
+// putBack returns a token that was not used. When another was taken since, there is nothing to
+// return: the bucket holds only one, and two calls at once would be more than the pace allows.
+func (p *pace) putBack(taken token) {
+	if p.next.Equal(taken.after) {
+		p.next = taken.before
+	}
+}
+
+// change sets another interval, counted from the last token that was taken.
+func (p *pace) change(interval time.Duration) {
+	if !p.next.IsZero() {
+		p.next = p.next.Add(interval - p.interval)
+	}
+	p.interval = interval
+}

@@ -1,0 +1,129 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestInterval(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		perMinute int
+		want      time.Duration
+	}{
+		"no limit has no interval":              {0, 0},
+		"nonsense is no limit":                  {-5, 0},
+		"10 a minute is one in 6.186 s":         {10, 6185567010 * time.Nanosecond},
+		"100,000 a minute is one in 0.6 ms":     {100_000, 618556 * time.Nanosecond},
+		"one a minute waits 3 % more than that": {1, 61855670103 * time.Nanosecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := (Limit{PerMinute: test.perMinute}).interval(); got != test.want {
+				t.Errorf("got %d ns, want %d ns", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPace(t *testing.T) {
+	t.Parallel()
+	const interval = 6 * time.Second
+	for name, test := range map[string]struct {
+		do   func(p *pace) time.Time
+		want time.Duration
+	}{
+		"the first call need not wait": {func(*pace) time.Time { return noon }, 0},
+		"the second waits for the interval": {func(p *pace) time.Time {
+			p.take(noon)
+			return noon
+		}, interval},
+		"idle time is not saved up": {func(p *pace) time.Time {
+			p.take(noon)
+			p.take(in(time.Hour))
+			return in(time.Hour)
+		}, interval},
+		"a token that was not used can be taken again": {func(p *pace) time.Time {
+			taken := p.take(noon)
+			p.putBack(taken)
+			return in(time.Second)
+		}, 0},
+		"a token that was followed by another is lost": {func(p *pace) time.Time {
+			taken := p.take(noon)
+			p.take(in(interval))
+			p.putBack(taken)
+			return in(interval)
+		}, interval},
+		"both of two tokens can be given back, last first": {func(p *pace) time.Time {
+			first := p.take(noon)
+			second := p.take(in(interval))
+			p.putBack(second)
+			p.putBack(first)
+			return in(interval)
+		}, 0},
+		"a longer interval counts from the last call": {func(p *pace) time.Time {
+			p.take(noon)
+			p.change(2 * interval)
+			return in(interval)
+		}, interval},
+		"a shorter one too": {func(p *pace) time.Time {
+			p.take(noon)
+			p.change(interval / 2)
+			return in(interval / 2)
+		}, 0},
+		"no limit any more": {func(p *pace) time.Time {
+			p.take(noon)
+			p.change(0)
+			p.take(noon)
+			return noon
+		}, 0},
+		"a clock that went back does not stop it": {func(p *pace) time.Time {
+			p.take(in(time.Hour))
+			return noon
+		}, interval},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &pace{interval: interval}
+			if got := p.wait(test.do(p)); got != test.want {
+				t.Errorf("waits %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// R3.9: whatever is given back, two calls that were made are never closer than the interval.
+func TestPaceKeepsItsDistance(t *testing.T) {
+	t.Parallel()
+	type call struct {
+		at    time.Time
+		token token
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := &pace{interval: 6 * time.Second}
+		now := noon
+		var calls []call
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			switch {
+			case rapid.Bool().Draw(t, "time passes"):
+				now = now.Add(time.Duration(rapid.IntRange(1, 15).Draw(t, "seconds")) * time.Second)
+			case len(calls) > 0 && rapid.Bool().Draw(t, "give back"):
+				i := rapid.IntRange(0, len(calls)-1).Draw(t, "which")
+				p.putBack(calls[i].token)
+				calls = append(calls[:i:i], calls[i+1:]...)
+			case p.wait(now) == 0:
+				calls = append(calls, call{now, p.take(now)})
+			}
+		}
+		for i := 1; i < len(calls); i++ {
+			if gap := calls[i].at.Sub(calls[i-1].at); gap < p.interval {
+				t.Fatalf("calls %s apart", gap)
+			}
+		}
+	})
+}

@@ -1,0 +1,179 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Kind is a kind of resource.
+type Kind string
+
+// The kinds of resources.
+const (
+	KindProvider    Kind = "provider"
+	KindDestination Kind = "destination"
+	KindHost        Kind = "host"
+)
+
+// Resource is something that is asked for: an AIProvider or a FeedDestination by namespace/name,
+// a host by its name.
+type Resource struct {
+	Kind Kind
+	Name string
+}
+
+// String returns the resource for logs and messages.
+func (r Resource) String() string { return string(r.Kind) + " " + r.Name }
+
+// patience is how long a cool-down may last for the resource to be waited for, instead of being
+// passed over (R3.6).
+const patience = 60 * time.Second
+
+// standing is how a resource can serve a request at this moment.
+type standing int
+
+const (
+	free standing = iota // now
+	busy                 // soon: worth waiting for
+	down                 // nobody knows, or late: the next of the chain is asked
+)
+
+// resource is what is known about a Resource. The zero limit and availability allow everything.
+type resource struct {
+	id           Resource
+	explicit     bool // by Configure
+	known        bool // by Configure or by the default of its kind
+	limit        Limit
+	availability Availability
+
+	pace  pace
+	inUse int     // tickets and reservations
+	probe *Ticket // the one call that an open circuit lets through
+	line  line    // who waits
+
+	touched bool // it is among those to be settled
+
+	timer clock.Timer
+	due   time.Time // when the timer is to fire, zero when it is not set
+}
+
+func (r *resource) standing(now time.Time) standing {
+	if !r.known || r.availability.State == StateDown {
+		return down
+	}
+	if remaining := r.availability.Remaining(now); remaining > 0 {
+		if r.availability.State == StateOpen || remaining >= patience {
+			return down
+		}
+		return busy
+	}
+	switch {
+	case r.probing():
+		return down
+	case r.full(), r.pace.wait(now) > 0:
+		return busy
+	}
+	return free
+}
+
+// probing says that the circuit is open, and the one call that may find out more is under way.
+func (r *resource) probing() bool { return r.availability.State == StateOpen && r.probe != nil }
+
+func (r *resource) full() bool { return r.limit.Concurrent > 0 && r.inUse >= r.limit.Concurrent }
+
+// changes is when time alone will change how the resource stands, zero when it will not.
+func (r *resource) changes(now time.Time) time.Time {
+	switch {
+	case !r.known, r.availability.State == StateDown:
+		return time.Time{}
+	case r.availability.Remaining(now) > 0:
+		return r.availability.Until
+	case r.probing(), r.full():
+		return time.Time{}
+	}
+	if wait := r.pace.wait(now); wait > 0 {
+		return now.Add(wait)
+	}
+	return time.Time{}
+}
+
+// forgettable says that nothing is lost when the resource is made anew the next time it is named.
+func (r *resource) forgettable(now time.Time) bool {
+	if r.explicit || r.inUse > 0 || len(r.line) > 0 || r.availability.State == StateDown {
+		return false
+	}
+	if !r.known { // its availability may have been restored before it is configured
+		return r.availability == Availability{} || r.availability == Availability{State: StateReady}
+	}
+	return r.availability.Remaining(now) == 0 && r.pace.wait(now) == 0
+}
+
+// take takes a slot and a token of a resource that is free.
+func (r *resource) take(s *Schedule, now time.Time) *Ticket {
+	ticket := &Ticket{schedule: s, resource: r, token: r.pace.take(now)}
+	r.inUse++
+	if r.availability.State == StateOpen {
+		r.probe = ticket
+	}
+	return ticket
+}
+
+// putBack returns the slot of a ticket, once, and its token unless that was spent.
+func (r *resource) putBack(ticket *Ticket, spent bool) {
+	if ticket.closed {
+		return
+	}
+	ticket.closed = true
+	r.inUse--
+	if r.probe == ticket {
+		r.probe = nil
+	}
+	if !spent {
+		r.pace.putBack(ticket.token)
+	}
+}
+
+// honours says whether a reservation made earlier may still be used.
+func (r *resource) honours(ticket *Ticket, now time.Time) bool {
+	return !ticket.closed && r.known && r.availability.State != StateDown && r.availability.Remaining(now) == 0 &&
+		(r.availability.State != StateOpen || r.probe == ticket)
+}
+
+func (r *resource) setLimit(limit Limit) {
+	r.limit = limit
+	r.pace.change(limit.interval())
+}
+
+// waiting is until when the resource must be waited for, and why, for a person to read.
+func (r *resource) waiting(now time.Time) (until time.Time, known bool, why string) {
+	because := func(text string) string { return fmt.Sprintf("%s %s", r.id, text) }
+	until = r.changes(now)
+	known = !until.IsZero()
+	switch {
+	case !r.known:
+		return until, known, because("is not configured")
+	case r.availability.State == StateDown:
+		return until, known, because("is not available")
+	case r.availability.Remaining(now) > 0:
+		switch r.availability.State {
+		case StateOpen:
+			return until, known, because(fmt.Sprintf("has failed %d times in a row", r.availability.Failures))
+		case StateQuotaSpent:
+			return until, known, because("has no quota left")
+		case StateCoolingDown, StateReady, StateDown:
+		}
+		return until, known, because("is cooling down")
+	case r.probing():
+		return until, known, because("is being tried after it had failed")
+	case r.full():
+		return until, known, because(fmt.Sprintf("has %d calls under way, as many as it may", r.inUse))
+	case known:
+		return until, known, because(fmt.Sprintf("has had its calls for now (%d a minute)", r.limit.PerMinute))
+	}
+	return now, true, because("is free")
+}

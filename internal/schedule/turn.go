@@ -1,0 +1,213 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"slices"
+	"time"
+
+	"github.com/feed-operator/feed-operator/internal/failure"
+)
+
+// Turn is one reconcile of a key.
+type Turn struct {
+	schedule *Schedule
+	waiter   *waiter
+	reserved []*Ticket // made before the turn began, not taken up yet
+	held     []*Ticket
+	left     bool
+}
+
+// Enter begins a turn of a key, and takes over what was reserved for the key while it waited. The
+// turn must end with Leave.
+func (s *Schedule) Enter(key string) *Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.waiters[key]
+	if w == nil {
+		w = &waiter{key: key}
+		s.waiters[key] = w
+	}
+	w.turns++
+	turn := &Turn{schedule: s, waiter: w, reserved: w.reserved}
+	w.reserved = nil
+	return turn
+}
+
+// Leave ends the turn, once. What was reserved for it and not acquired goes to the next who waits,
+// and what the key had waited for in an earlier turn and not asked for again in this one is not
+// waited for any more. So a key that does not acquire waits nowhere. Tickets that are still open
+// are closed as if the call had been made, because nobody knows.
+//
+// What was reserved after Enter stays reserved: the wake for it is on its way.
+func (t *Turn) Leave() {
+	t.schedule.locked(func(time.Time) {
+		if t.left {
+			return
+		}
+		t.left = true
+		w, s := t.waiter, t.schedule
+		w.requests = slices.DeleteFunc(w.requests, func(q *request) bool {
+			stale := q.turn != t && q.turn.left
+			if stale {
+				s.leaveLines(q)
+			}
+			return stale
+		})
+		for _, ticket := range t.reserved {
+			ticket.close(false)
+		}
+		for _, ticket := range t.held {
+			ticket.close(true)
+		}
+		if w.turns--; w.turns == 0 && len(w.requests) == 0 && len(w.reserved) == 0 {
+			delete(s.waiters, w.key)
+		}
+	})
+}
+
+// Acquire asks for one resource of a chain, in order of preference. When it is not granted, the key
+// is parked: it waits for all that are down and for the first that is merely busy, and is woken
+// when its rank is the best of those who wait for one of them. Asking again for the same chain
+// replaces the rank; asking for another one waits for that one too.
+func (t *Turn) Acquire(rank Rank, chain ...Resource) (*Ticket, bool) {
+	tickets, ok := t.AcquireAll(rank, chain)
+	if !ok {
+		return nil, false
+	}
+	return tickets[0], true
+}
+
+// AcquireAll asks for one resource of each chain, and gets all or nothing; the tickets are in the
+// order of the chains. Who needs a provider and a host at the same time asks for both here, and
+// is woken when both are free: to acquire one after the other means to give the first back
+// whenever the second is busy, and to be woken in vain each time.
+//
+// An empty chain, or a resource in two chains, can't be granted: it is refused without waiting.
+func (t *Turn) AcquireAll(rank Rank, chains ...[]Resource) (tickets []*Ticket, ok bool) {
+	t.schedule.locked(func(now time.Time) {
+		if t.left || !grantable(chains) {
+			return
+		}
+		w, s := t.waiter, t.schedule
+		w.requests = slices.DeleteFunc(w.requests, func(q *request) bool {
+			same := q.asksFor(chains)
+			if same {
+				s.leaveLines(q)
+			}
+			return same
+		})
+		s.asked++
+		q := &request{waiter: w, rank: rank, number: s.asked, chains: chains, turn: t}
+		var waitFor []*resource
+		if tickets, waitFor = s.take(q, t.reservedFor(chains, now), now); tickets == nil {
+			q.chains = clone(chains)
+			w.requests = append(w.requests, q)
+			s.park(q, waitFor)
+			return
+		}
+		taken := func(ticket *Ticket) bool { return slices.Contains(tickets, ticket) }
+		t.reserved = slices.DeleteFunc(t.reserved, taken)
+		w.reserved = slices.DeleteFunc(w.reserved, taken)
+		t.held = append(t.held, tickets...)
+	})
+	return tickets, tickets != nil
+}
+
+// reservedFor finds what was reserved for the key, before or during the turn, by chain.
+func (t *Turn) reservedFor(chains [][]Resource, now time.Time) map[int]*Ticket {
+	found := map[int]*Ticket{}
+	for _, ticket := range slices.Concat(t.reserved, t.waiter.reserved) {
+		for i, chain := range chains {
+			if found[i] == nil && slices.Contains(chain, ticket.resource.id) && ticket.resource.honours(ticket, now) {
+				found[i] = ticket
+				break
+			}
+		}
+	}
+	return found
+}
+
+func grantable(chains [][]Resource) bool {
+	seen := map[Resource]int{}
+	for i, chain := range chains {
+		if len(chain) == 0 {
+			return false
+		}
+		for _, id := range chain {
+			if first, ok := seen[id]; ok && first != i {
+				return false
+			}
+			seen[id] = i
+		}
+	}
+	return len(chains) > 0
+}
+
+func clone(chains [][]Resource) [][]Resource {
+	copied := make([][]Resource, 0, len(chains))
+	for _, chain := range chains {
+		copied = append(copied, slices.Clone(chain))
+	}
+	return copied
+}
+
+// Ticket is the right to make one call to a resource. It ends with Release, Done, Succeeded or
+// Failed; whichever comes first counts.
+type Ticket struct {
+	schedule *Schedule
+	resource *resource
+	token    token
+	closed   bool
+}
+
+// Resource is what the ticket allows to call.
+func (t *Ticket) Resource() Resource { return t.resource.id }
+
+// Release gives the ticket back unused: the next may have its slot and its place in the pace.
+func (t *Ticket) Release() {
+	t.schedule.locked(func(time.Time) { t.close(false) })
+}
+
+// Done ends a call that says nothing about the resource, such as one that was cancelled.
+func (t *Ticket) Done() {
+	t.schedule.locked(func(time.Time) { t.close(true) })
+}
+
+// Succeeded ends a call that has succeeded, and returns the availability of the resource, to be
+// written down.
+func (t *Ticket) Succeeded() Availability {
+	return t.report(func(a Availability, now time.Time) Availability { return a.Succeeded(now) })
+}
+
+// Failed ends a call that has failed, and returns the availability of the resource, to be written
+// down.
+func (t *Ticket) Failed(err *failure.Error) Availability {
+	return t.report(func(a Availability, now time.Time) Availability { return a.Failed(now, err) })
+}
+
+// report changes the availability before the slot is free, so that nobody is let through in between.
+func (t *Ticket) report(change func(Availability, time.Time) Availability) (after Availability) {
+	t.schedule.locked(func(now time.Time) {
+		r := t.resource
+		if t.closed {
+			after = r.availability
+			return
+		}
+		before := r.availability
+		after = change(before, now)
+		r.availability = after
+		t.close(true)
+		if after != before {
+			t.schedule.availabilityChanged(r, now)
+		}
+	})
+	return after
+}
+
+// close returns the ticket under the schedule's lock.
+func (t *Ticket) close(spent bool) {
+	t.resource.putBack(t, spent)
+	t.schedule.touch(t.resource)
+}
