@@ -1,0 +1,89 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package article
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/unicode"
+)
+
+func encoded(t *testing.T, to encoding.Encoding, text string) string {
+	t.Helper()
+	result, err := to.NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// R1.6, R2.5
+func TestCharsets(t *testing.T) {
+	t.Parallel()
+	const (
+		ja = "資源環境庁は本日、新たな補助制度を創設することを決定しました。詳しくは、ウェブサイトをご覧ください。"
+		fr = "L’été dernier, la mairie a décidé que la forêt serait protégée."
+		ko = "환경부는 오늘 새로운 지원 제도를 발표했습니다."
+	)
+	meta := func(charset, text string) string { return `<meta charset="` + charset + `"><p>` + text }
+	tests := map[string]struct {
+		page, contentType, want string
+	}{
+		"UTF-8 that nobody declared":                                   {ja, "text/html", ja},
+		"UTF-8 with a byte order mark":                                 {"\ufeff" + ja, "text/html; charset=shift_jis", ja},
+		"UTF-8 that the header denies":                                 {ja, "text/html; charset=iso-8859-1", ja},
+		"UTF-16 with a byte order mark":                                {encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), ja), "", ja},
+		"UTF-16, big end first":                                        {encoded(t, unicode.UTF16(unicode.BigEndian, unicode.UseBOM), ja), "", ja},
+		"UTF-16 by header alone":                                       {encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), ja), "text/html; charset=utf-16le", ja},
+		"Shift_JIS by header":                                          {encoded(t, japanese.ShiftJIS, ja), "text/html; charset=Shift_JIS", ja},
+		"Shift_JIS by meta element":                                    {encoded(t, japanese.ShiftJIS, meta("Shift_JIS", ja)), "text/html", meta("Shift_JIS", ja)},
+		"Shift_JIS by an old meta element":                             {encoded(t, japanese.ShiftJIS, `<META http-equiv="Content-Type" content="text/html; charset=x-sjis">`+ja), "text/html", `<META http-equiv="Content-Type" content="text/html; charset=x-sjis">` + ja},
+		"Shift_JIS, where the header says UTF8":                        {encoded(t, japanese.ShiftJIS, meta("shift_jis", ja)), "text/html; charset=utf-8", meta("shift_jis", ja)},
+		"Shift_JIS, where the header has the default of the server":    {encoded(t, japanese.ShiftJIS, meta("shift_jis", ja)), "text/html; charset=ISO-8859-1", meta("shift_jis", ja)},
+		"Shift_JIS that nobody declared":                               {encoded(t, japanese.ShiftJIS, ja), "text/html", ja},
+		"Shift_JIS, declared behind a long head":                       {encoded(t, japanese.ShiftJIS, "<!--"+strings.Repeat("-", 4000)+"-->"+meta("shift_jis", ja)), "", "<!--" + strings.Repeat("-", 4000) + "-->" + meta("shift_jis", ja)},
+		"EUC-JP by header":                                             {encoded(t, japanese.EUCJP, ja), "text/html; charset=euc-jp", ja},
+		"EUC-JP by XML declaration":                                    {encoded(t, japanese.EUCJP, `<?xml version="1.0" encoding="EUC-JP"?>`+ja), "application/xhtml+xml", `<?xml version="1.0" encoding="EUC-JP"?>` + ja},
+		"EUC-JP, where the header has the default of the server":       {encoded(t, japanese.EUCJP, meta("euc-jp", ja)), "text/html; charset=iso-8859-1", meta("euc-jp", ja)},
+		"Windows-1252 that could be Shift_JIS":                         {encoded(t, charmap.Windows1252, "La poésie est née"), "", "La poésie est née"},
+		"EUC-JP that nobody declared":                                  {encoded(t, japanese.EUCJP, ja), "text/html", ja},
+		"ISO-2022-JP by meta element":                                  {encoded(t, japanese.ISO2022JP, meta("iso-2022-jp", ja)), "text/html", meta("iso-2022-jp", ja)},
+		"ISO-2022-JP that nobody declared":                             {encoded(t, japanese.ISO2022JP, ja), "text/html", ja},
+		"Windows-1252 that nobody declared":                            {encoded(t, charmap.Windows1252, fr), "text/html", fr},
+		"Windows-1252, where the header says UTF-8":                    {encoded(t, charmap.Windows1252, fr), "text/html; charset=utf-8", fr},
+		"EUC-KR by header":                                             {encoded(t, korean.EUCKR, ko), "text/html; charset=euc-kr", ko},
+		"a charset that does not exist":                                {ja, "text/html; charset=martian", ja},
+		"a charset that browsers refuse, for what it can hide":         {"\x1b$)Chidden", "text/html; charset=iso-2022-kr", "\x1b$)Chidden"},
+		"a single bad byte in UTF-8 does not make the page illegible ": {ja + ja + "\xff", "text/html; charset=utf-8", ja + ja + "\ufffd"},
+		"nothing": {"", "text/html", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := decode([]byte(test.page), test.contentType); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// R1.6
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("<meta charset=shift_jis>\x93\xfa\x96\x7b"), "text/html")
+	f.Add([]byte("\x1b$B8@\x1b(B"), "")
+	f.Add([]byte("\xff\xfea\x00b"), "text/html; charset=utf-16")
+	f.Add([]byte("<?xml version='1.0' encoding='euc-jp'?>\xc6\xfc"), `text/html; charset="`)
+	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
+		kindOf(body, contentType)
+		if text := decode(body, contentType); !utf8.ValidString(text) {
+			t.Errorf("not UTF-8: %q", text)
+		}
+	})
+}

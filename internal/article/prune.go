@@ -1,0 +1,142 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package article
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// neverText are elements that hold no text of an article.
+var neverText = map[atom.Atom]bool{
+	atom.Applet: true, atom.Aside: true, atom.Audio: true, atom.Button: true, atom.Canvas: true, atom.Datalist: true,
+	atom.Dialog: true, atom.Menu: true, atom.Object: true, atom.Select: true, atom.Svg: true,
+	atom.Template: true, atom.Video: true,
+}
+
+// neverTextRoles are what elements say of themselves (WAI-ARIA) that hold no text of an article.
+var neverTextRoles = map[string]bool{
+	"alertdialog": true, "banner": true, "complementary": true, "contentinfo": true, "dialog": true, "menu": true,
+	"menubar": true, "navigation": true, "search": true, "toolbar": true,
+}
+
+var (
+	// Names are compared as a whole, without hyphens and underscores.
+	navigationName = regexp.MustCompile(`^(?:(?:m|l|c|p|js|site|page|global|main|sub|side|local|header|footer|head|foot|g|h|f)?(?:nav|navi|navigation|menu)(?:bar|list|box|area|wrap|wrapper)?` +
+		`|(?:bread)?crumbs?(?:list|nav|area|wrap|box)?|breadcrumb.*|topicspath|topicpath|pankuzu(?:list)?|skip(?:link|nav|tocontent)?s?` +
+		`|(?:sns|share)s?|(?:sns|share|social)(?:area|box|bar|btns?|buttons?|icons|links|list|media|share)|sharedaddy` +
+		`|(?:page|back|go|return)?to(?:page)?top|pagetop(?:link)?|cookie(?:s|banner|consent|notice|bar)|copyrights?)$`)
+	// Heads and feet of a site.
+	frameName   = regexp.MustCompile(`^(?:(?:site|page|global|main|g|l|common)?(?:header|footer|foot)(?:area|wrap|wrapper|inner|container)?)$`)
+	displayNone = regexp.MustCompile(`(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
+)
+
+// tooMuchAround is how many characters beside links make a block more than what is around an
+// article, whatever its name: some sites put all of an article into their "header".
+const tooMuchAround = 1000
+
+// measure is what is known of the text below a node.
+type measure struct{ text, linked, links int }
+
+// prune removes from the tree what is around an article: navigation, heads and feet of the site,
+// hidden things, and blocks of links. It does so before the article is looked for, because on a page
+// with little text the search would settle for them. It looks at each node once.
+func prune(root *html.Node) { pruneChildren(root, false, false) }
+
+func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
+	var sum measure
+	for child := parent.FirstChild; child != nil; {
+		next := child.NextSibling
+		switch child.Type {
+		case html.TextNode:
+			letters := countVisible(child.Data)
+			sum.text += letters
+			if inLink {
+				sum.linked += letters
+			}
+		case html.ElementNode:
+			if isHidden(child) {
+				parent.RemoveChild(child)
+				break
+			}
+			within := inArticle || child.DataAtom == atom.Article || child.DataAtom == atom.Main
+			below := pruneChildren(child, within, inLink || child.DataAtom == atom.A)
+			if isLinkBlock(child, below) || isAround(child, inArticle) && below.text-below.linked < tooMuchAround {
+				parent.RemoveChild(child)
+				break
+			}
+			if child.DataAtom == atom.A {
+				below.links++
+			}
+			sum.text += below.text
+			sum.linked += below.linked
+			sum.links += below.links
+		default:
+		}
+		child = next
+	}
+	return sum
+}
+
+// isHidden says whether an element is not shown, or is of a sort that holds no text of an article.
+func isHidden(node *html.Node) bool {
+	return neverText[node.DataAtom] || slices.ContainsFunc(node.Attr, func(attribute html.Attribute) bool {
+		return attribute.Key == "hidden" || attribute.Key == "style" && displayNone.MatchString(attribute.Val)
+	})
+}
+
+// isAround says whether an element is around an article, by what it says of itself. Heads and feet
+// within an article are its own.
+func isAround(node *html.Node, inArticle bool) bool {
+	switch node.DataAtom {
+	case atom.Nav:
+		return true
+	case atom.Header, atom.Footer:
+		return !inArticle
+	case atom.Html, atom.Body, atom.Article, atom.Main:
+		return false
+	}
+	for _, attribute := range node.Attr {
+		switch attribute.Key {
+		case "role":
+			if neverTextRoles[strings.ToLower(attribute.Val)] {
+				return true
+			}
+		case "id", "class":
+			for name := range strings.FieldsSeq(attribute.Val) {
+				name = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+				if navigationName.MatchString(name) || !inArticle && frameName.MatchString(name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isLinkBlock says whether a block is a list of links and little else.
+func isLinkBlock(node *html.Node, m measure) bool {
+	switch node.DataAtom {
+	case atom.Ul, atom.Ol, atom.Dl, atom.Div, atom.P, atom.Section, atom.Table, atom.Td:
+		return m.links >= 3 && m.linked*10 >= m.text*9
+	default:
+		return false
+	}
+}
+
+// countVisible counts the characters that leave ink.
+func countVisible(text string) int {
+	count := 0
+	for _, r := range text {
+		if !unicode.IsSpace(r) {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,181 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package article
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/sentences"
+)
+
+const (
+	// minArticle is how much ink an article has at least; a wide character counts for two.
+	minArticle = 40
+	// maxPlaceholder is how much ink a text has at most that is a placeholder as a whole.
+	maxPlaceholder = 200
+	// maxNavigationLine is the length up to which a line may be navigation.
+	maxNavigationLine = 200
+)
+
+// A sentence has at least so much of one of the two.
+const (
+	minSentenceWide  = 15
+	minSentenceWords = 6
+)
+
+const terminators = ".!?。！？．｡…"
+
+var (
+	// placeholder finds what a page says as long as it has nothing to say.
+	placeholder = regexp.MustCompile(`(?i)coming soon|under construction|under maintenance|page is being prepared|will be (?:published|available) (?:soon|shortly)|` +
+		`please (?:enable|turn on) javascript|javascript is (?:disabled|required)|requires javascript|enable javascript|just a moment|` +
+		`checking your browser|verify(?:ing)? (?:that )?you are (?:a )?human|please wait|\bloading(?:\.\.\.|…)|page not found|404 not found|access denied|` +
+		`準備中|作成中|工事中|近日公開|しばらくお待ち|メンテナンス中|読み込み中|` +
+		`javascript(?:を|が)(?:有効|無効|オン|オフ)|ページが見つかりません|ページは存在しません|お探しのページ`)
+	homeFirst = regexp.MustCompile(`(?i)^(?:home|top|トップ(?:ページ)?|ホーム|top ?ページ|現在(?:の)?位置|現在地|you are here)\s*[:：]?\s*[>|»›＞｜≫→/／]`)
+	// furniture are lines that belong to the site as a whole.
+	furniture = regexp.MustCompile(`(?i)^(?:share(?: this)?(?: (?:article|page|post|story|on|via|with).{0,40})?|tweet|print(?: this page)?|e-?mail(?: this)?|` +
+		`(?:back|return) to (?:the )?top(?: of (?:the )?page)?|(?:skip|jump) to (?:the )?(?:main )?content|follow us(?: on .{0,40})?|` +
+		`(?:©|\(c\)|copyright (?:©|\(c\)|\d{4}|by )).{0,150}|.{0,100}all rights reserved\.?|` +
+		`(?:この(?:記事|ページ)を)?(?:シェア|ツイート|共有|印刷|ポスト)(?:する)?|(?:この)?ページの(?:先頭|トップ|top)(?:へ|に)?(?:戻る)?|` +
+		`(?:トップ|先頭)(?:へ|に)戻る|本文へ(?:移動|スキップ|ジャンプ)?(?:する|します)?|文字サイズ.{0,20})$`)
+)
+
+// normalize cleans a plain text: spaces, line ends, empty lines, and what cannot be seen.
+func normalize(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n", "\v", "\n", "\u2028", "\n", "\u2029", "\n\n").Replace(text)
+	return joinLines(text, func(string) bool { return true })
+}
+
+// withoutNavigation cleans a text from a page: lines that are navigation or furniture go, too.
+func withoutNavigation(text string) string {
+	return joinLines(text, func(line string) bool { return !isNavigation(line) })
+}
+
+func joinLines(text string, keep func(line string) bool) string {
+	var out strings.Builder
+	empty := false
+	for line := range strings.Lines(text) {
+		line = oneLine(line)
+		if line == "" {
+			empty = true
+			continue
+		}
+		if !keep(line) {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteByte('\n')
+			if empty {
+				out.WriteByte('\n')
+			}
+		}
+		empty = false
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// oneLine drops what cannot be seen and makes each run of spaces and line breaks one space.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || isPrintable(r) {
+			return r
+		}
+		return -1
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// isPrintable says whether a character may be in a text. Control characters and marks of direction
+// make a text read as something else; invisible ones hide words from a person, but not from a model.
+func isPrintable(r rune) bool {
+	switch {
+	case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar:
+		return false
+	case r == '\u00ad', r == '\u200b', r == '\u2060', r == '\ufeff', r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
+		return false
+	}
+	return true
+}
+
+// isWide says whether a character is of a writing that sets no spaces between words.
+func isWide(r rune) bool {
+	return r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef || r == 'ー' ||
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// isNavigation says whether a line is a breadcrumb, a menu, or what a site puts on each page.
+func isNavigation(line string) bool {
+	if utf8.RuneCountInString(line) > maxNavigationLine {
+		return false
+	}
+	if furniture.MatchString(line) {
+		return true
+	}
+	if endsSentence(line) {
+		return false
+	}
+	return homeFirst.MatchString(line) || countSeparators(line) >= 2
+}
+
+// countSeparators counts what stands between the parts of a breadcrumb or a menu. Guillemets in
+// pairs are quotation marks.
+func countSeparators(line string) int {
+	count := 0
+	for _, r := range line {
+		if strings.ContainsRune(">|›‹＞｜≫≪", r) {
+			count++
+		}
+	}
+	if open, closed := strings.Count(line, "«"), strings.Count(line, "»"); open != closed || count > 0 {
+		count += open + closed
+	}
+	return count
+}
+
+// isArticle says whether a text from a page is an article: it has some length and is no placeholder.
+func isArticle(text string) bool {
+	ink := 0
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+		case isWide(r):
+			ink += 2
+		default:
+			ink++
+		}
+	}
+	return ink >= minArticle && (ink > maxPlaceholder || !placeholder.MatchString(text))
+}
+
+// hasSentence says whether a text has one full sentence at least.
+func hasSentence(text string) bool {
+	tokens := sentences.FromString(text)
+	for tokens.Next() {
+		sentence := tokens.Value()
+		if !endsSentence(sentence) {
+			continue
+		}
+		wide := 0
+		for _, r := range sentence {
+			if isWide(r) {
+				wide++
+			}
+		}
+		if wide >= minSentenceWide || len(strings.Fields(sentence)) >= minSentenceWords {
+			return true
+		}
+	}
+	return false
+}
+
+func endsSentence(text string) bool {
+	text = strings.TrimRight(text, " \n\"'”’»)]）」』】")
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune(terminators, last)
+}

@@ -1,0 +1,78 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package outbound is the only way out of the operator: every request to a feed, a page, a
+// provider or a destination goes through its guarded dialer and its limits.
+//
+// It knows addresses, redirects, sizes and times. It must never know what an answer means, and
+// must never let a credential, a query string or a header value into an error.
+package outbound
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// Limits of a connection that no request changes.
+const (
+	dialTimeout         = 10 * time.Second
+	tlsHandshakeTimeout = 10 * time.Second
+	idleConnTimeout     = 60 * time.Second
+	maxIdleConns        = 100
+	maxIdleConnsPerHost = 2
+	maxHeaderBytes      = 64 << 10
+	pingAfter           = 30 * time.Second
+	pingTimeout         = 10 * time.Second
+)
+
+// Config is what the operator was started with.
+type Config struct {
+	// UserAgent is sent with every request.
+	UserAgent string
+	// AllowCIDRs are networks, IPv4 or IPv6, that may be reached although their addresses are
+	// private or reserved.
+	AllowCIDRs []netip.Prefix
+	// AllowHTTP lets requests that demand TLS use plain http.
+	AllowHTTP bool
+	// Now is the clock that dates in answers are compared with. Default: time.Now.
+	Now func() time.Time
+}
+
+// Client makes requests. It is safe for concurrent use, and keeps connections: have one.
+type Client struct {
+	transport *http.Transport
+	userAgent string
+	allowHTTP bool
+	now       func() time.Time
+}
+
+// New returns a client that reaches public addresses and those of cfg.AllowCIDRs. It ignores the
+// proxies of the environment: what a proxy would connect to could not be guarded.
+func New(cfg Config) *Client {
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: newGuard(cfg.AllowCIDRs).control}
+	client := &Client{
+		transport: &http.Transport{
+			Proxy:                  nil,
+			DialContext:            dialer.DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    tlsHandshakeTimeout,
+			MaxIdleConns:           maxIdleConns,
+			MaxIdleConnsPerHost:    maxIdleConnsPerHost,
+			IdleConnTimeout:        idleConnTimeout,
+			MaxResponseHeaderBytes: maxHeaderBytes,
+			ForceAttemptHTTP2:      true,
+			// Without pings a connection that died quietly would fail every request that shares it.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+		},
+		userAgent: cfg.UserAgent,
+		allowHTTP: cfg.AllowHTTP,
+		now:       cfg.Now,
+	}
+	if client.now == nil {
+		client.now = time.Now
+	}
+	return client
+}

@@ -1,0 +1,204 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+)
+
+// What a request gets when it does not say otherwise.
+const (
+	defaultTimeout  = 30 * time.Second
+	defaultMaxBytes = 10 << 20
+)
+
+// maxDiscardedBytes of a body that nobody reads are read all the same, so that the connection can
+// be used again.
+const maxDiscardedBytes = 2 << 10
+
+// Request asks for one document.
+type Request struct {
+	// URL of the document. User info in it is sent as basic credentials.
+	URL string
+	// RequireTLS refuses plain http, here and on every redirect, unless the client was told to
+	// allow it. Set it for what belongs to a provider or a destination.
+	RequireTLS bool
+	// Accept is the Accept header, for example "text/html".
+	Accept string
+	// ETag and LastModified are the validators of the answer that the caller already has. They are
+	// of the document at the end of all redirects, and are therefore sent on each of them.
+	ETag, LastModified string
+	// Header holds credentials and other headers of the caller's. It is sent to the scheme, host
+	// and port of URL only, until the first redirect that leaves them. Headers that belong to the
+	// connection, and User-Agent, are ignored.
+	Header http.Header
+	// Timeout of the whole exchange, redirects and body included. Default: 30 s.
+	Timeout time.Duration
+	// MaxBytes bounds the body after decompression. Default: 10 MiB.
+	MaxBytes int64
+}
+
+// Response is a success (2xx), or 304 where the request had validators.
+type Response struct {
+	Status int
+	Header http.Header
+	// Body is complete and decompressed.
+	Body []byte
+	// URL that answered in the end, without user info.
+	URL string
+	// MovedTo is where the document is now, without user info; set when there was a redirect and
+	// each one was permanent (301 or 308).
+	MovedTo string
+}
+
+// connectionHeaders are set by the client, whatever the caller says. An Accept-Encoding of the
+// caller's would leave the answer compressed, and its size unbounded.
+var connectionHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "Te",
+	"Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
+}
+
+// Get fetches a document. It follows up to 10 redirects between http and https.
+//
+// Every error is a *failure.Error. What has no answer is Network; an answer that is no success
+// carries its status, and what its Retry-After header asked for. Where ctx was cancelled,
+// errors.Is(err, context.Canceled) holds.
+func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
+	start, err := parseTarget(r.URL)
+	if err != nil {
+		return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, sentence(err))
+	}
+	if r.RequireTLS && !c.allowHTTP && start.url.Scheme == "http" {
+		return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, plainHTTP(start))
+	}
+	if err := checkHeader(r.Header); err != nil {
+		return nil, err
+	}
+	if r.Timeout <= 0 {
+		r.Timeout = defaultTimeout
+	}
+	if r.MaxBytes <= 0 {
+		r.MaxBytes = defaultMaxBytes
+	}
+	bounded, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+
+	trail := newTrail(start)
+	for {
+		answer, err := c.transport.RoundTrip(c.newRequest(bounded, r, trail)) //nolint:bodyclose // discard and finish close it
+		if err != nil {
+			return nil, exchangeFailure(ctx, trail.at, r.Timeout, err)
+		}
+		if isRedirect(answer.StatusCode) {
+			discard(answer.Body)
+			if err := trail.follow(answer, r.RequireTLS && !c.allowHTTP); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		return c.finish(ctx, r, trail, answer)
+	}
+}
+
+// newRequest makes the request for where the trail is now.
+func (c *Client) newRequest(ctx context.Context, r Request, trail *trail) *http.Request {
+	request := (&http.Request{
+		Method: http.MethodGet,
+		URL:    trail.at.url,
+		Host:   trail.at.url.Host,
+		Header: http.Header{},
+	}).WithContext(ctx)
+	set := func(name, value string) {
+		if value != "" && httpguts.ValidHeaderFieldValue(value) {
+			request.Header.Set(name, value)
+		}
+	}
+	set("Accept", r.Accept)
+	set("If-None-Match", r.ETag)
+	set("If-Modified-Since", r.LastModified)
+	if trail.home {
+		if user := trail.start.user; user != nil {
+			password, _ := user.Password()
+			request.SetBasicAuth(user.Username(), password)
+		}
+		for name, values := range r.Header {
+			name = http.CanonicalHeaderKey(name)
+			if !slices.Contains(connectionHeaders, name) {
+				request.Header[name] = slices.Clone(values)
+			}
+		}
+	}
+	set("User-Agent", c.userAgent)
+	return request
+}
+
+// finish turns the answer at the end of the trail into a response.
+func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *http.Response) (*Response, error) {
+	defer func() { _ = answer.Body.Close() }()
+	response := &Response{
+		Status:  answer.StatusCode,
+		Header:  answer.Header,
+		URL:     trail.at.String(),
+		MovedTo: trail.movedTo(),
+	}
+	switch {
+	case answer.StatusCode == http.StatusNotModified:
+		return response, nil
+	case answer.StatusCode < 200 || answer.StatusCode > 299:
+		discard(answer.Body)
+		return nil, c.statusFailure(trail.at, answer)
+	}
+	if encoding := answer.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, encodingFailure(trail.at)
+	}
+	if answer.ContentLength > r.MaxBytes {
+		return nil, sizeFailure(trail.at, r.MaxBytes)
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, r.MaxBytes))
+	if err == nil && int64(len(body)) == r.MaxBytes {
+		// Exactly as much as is allowed: is this the end?
+		var more int
+		if more, err = io.ReadFull(answer.Body, make([]byte, 1)); more > 0 {
+			return nil, sizeFailure(trail.at, r.MaxBytes)
+		}
+		if err == io.EOF { //nolint:errorlint // io.ReadFull returns io.EOF itself when nothing was read
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, exchangeFailure(ctx, trail.at, r.Timeout, err)
+	}
+	response.Body = body
+	return response, nil
+}
+
+// checkHeader finds what HTTP cannot carry, such as a token that ends with a line break, without
+// naming the value.
+func checkHeader(header http.Header) error {
+	for name, values := range header {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return failure.New(v1alpha1.CategoryValidation, typeInvalidHeader, "The name of a header is not one that HTTP allows.")
+		}
+		if slices.ContainsFunc(values, func(value string) bool { return !httpguts.ValidHeaderFieldValue(value) }) {
+			return failure.New(v1alpha1.CategoryValidation, typeInvalidHeader, "The value of the header "+
+				http.CanonicalHeaderKey(name)+" holds a line break or another character that HTTP does not allow.")
+		}
+	}
+	return nil
+}
+
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, maxDiscardedBytes)
+	_ = body.Close()
+}

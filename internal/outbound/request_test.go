@@ -1,0 +1,152 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+)
+
+// R1.3
+func TestGetSendsWhatMakesAPoliteRequest(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		w.Header().Set("ETag", `"2"`)
+		_, _ = io.WriteString(w, "hello")
+	})
+	response, err := localClient(t).Get(t.Context(), Request{
+		URL: server.URL + "/feed?a=b#part", Accept: "text/html", ETag: `"1"`, LastModified: "Mon, 02 Jan 2006 15:04:05 GMT",
+		Header: http.Header{
+			"x-api-key": {"k"}, "Accept-Encoding": {"identity"}, "User-Agent": {"other"}, "Connection": {"close"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := http.Header{
+		"Accept": {"text/html"}, "Accept-Encoding": {"gzip"}, "If-None-Match": {`"1"`},
+		"If-Modified-Since": {"Mon, 02 Jan 2006 15:04:05 GMT"}, "User-Agent": {"feed-operator/test (+https://example.org)"},
+		"X-Api-Key": {"k"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("request header (-want +got):\n%s", diff)
+	}
+	if response.Status != 200 || string(response.Body) != "hello" || response.Header.Get("ETag") != `"2"` ||
+		response.URL != server.URL+"/feed?a=b" || response.MovedTo != "" {
+		t.Errorf("got response %+v", response)
+	}
+}
+
+// R1.3
+func TestNotModifiedIsASuccess(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
+	response, err := localClient(t).Get(t.Context(), Request{URL: server.URL, ETag: `"1"`})
+	if err != nil || response.Status != http.StatusNotModified || response.Body != nil {
+		t.Errorf("got %+v, %v", response, err)
+	}
+}
+
+// R1.3, R3.1
+func TestAnswersThatAreNoSuccess(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	tests := map[string]struct {
+		status     int
+		retryAfter string
+		want       outcome
+		wantWait   time.Duration
+		wantQuota  bool
+		wantText   string
+	}{
+		"a server that is overloaded may say for how many seconds": {
+			status: 503, retryAfter: "120", want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503},
+			wantWait: 2 * time.Minute, wantText: "answered 503 Service Unavailable",
+		},
+		"too many requests, with the date to wait for": {
+			status: 429, retryAfter: "Sun, 01 Mar 2026 13:00:00 GMT",
+			want: outcome{v1alpha1.CategoryRateLimit, failure.TypeHTTPStatus, 429}, wantWait: time.Hour,
+			wantText: "answered 429 Too Many Requests",
+		},
+		"a date that is over is no wait": {
+			status: 503, retryAfter: "Sun, 01 Mar 2026 11:00:00 GMT",
+			want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantText: "answered 503",
+		},
+		"a wait without end is bounded": {
+			status: 503, retryAfter: "99999999999999999999",
+			want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantWait: maxRetryAfter, wantText: "answered 503",
+		},
+		"words and negative numbers are no wait": {
+			status: 503, retryAfter: "-5", want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantText: "answered 503",
+		},
+		"a budget that is spent": {
+			status: 402, want: outcome{v1alpha1.CategoryRateLimit, failure.TypeHTTPStatus, 402}, wantQuota: true,
+			wantText: "answered 402 Payment Required",
+		},
+		"credentials that are wrong":      {status: 401, want: outcome{v1alpha1.CategoryAuth, failure.TypeHTTPStatus, 401}, wantText: "answered 401 Unauthorized"},
+		"a page that is gone":             {status: 410, want: outcome{v1alpha1.CategoryValidation, failure.TypeHTTPStatus, 410}, wantText: "answered 410 Gone"},
+		"a status that nobody registered": {status: 529, want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 529}, wantText: "answered 529."},
+		"a choice is not a redirect":      {status: 300, want: outcome{v1alpha1.CategoryValidation, failure.TypeHTTPStatus, 300}, wantText: "answered 300 Multiple Choices"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				if test.retryAfter != "" {
+					w.Header().Set("Retry-After", test.retryAfter)
+				}
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, "secret words of the server")
+			})
+			client := newTestClient(t, Config{AllowCIDRs: []netip.Prefix{loopback}, Now: func() time.Time { return now }})
+			response, err := client.Get(t.Context(), Request{URL: server.URL})
+			got := failed(t, response, err)
+			wantOutcome(t, got, test.want)
+			if got.RetryAfter != test.wantWait || got.Quota != test.wantQuota {
+				t.Errorf("RetryAfter %s, Quota %t; want %s, %t", got.RetryAfter, got.Quota, test.wantWait, test.wantQuota)
+			}
+			wantText := "The server " + strings.TrimPrefix(server.URL, "http://") + " " + test.wantText
+			if !strings.Contains(got.Error(), wantText) {
+				t.Errorf("message %q, want %q in it", got, wantText)
+			}
+		})
+	}
+}
+
+// R1.6
+func TestURLsThatCannotBeFetched(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ url, wantText string }{
+		"nothing at all":         {"", "no scheme"},
+		"no scheme":              {"example.org/feed", "no scheme"},
+		"a file":                 {"file:///etc/passwd", `scheme "file" is not supported`},
+		"no host":                {"https:///feed", "names no host"},
+		"opaque":                 {"https:feed", "names no host"},
+		"a port out of range":    {"https://example.org:70000/", "port"},
+		"a control character":    {"https://example.org/\x00secret", "malformed"},
+		"a host that is no name": {"https://ex\u202eample.org/", "not a valid name"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			response, err := localClient(t).Get(t.Context(), Request{URL: test.url})
+			got := failed(t, response, err)
+			wantOutcome(t, got, outcome{v1alpha1.CategoryValidation, failure.TypeInvalidURL, 0})
+			if !strings.Contains(got.Error(), test.wantText) {
+				t.Errorf("message %q, want %q in it", got, test.wantText)
+			}
+		})
+	}
+}
