@@ -1,0 +1,90 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extractive
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// blocks cuts cleaned text into blocks of one line each: paragraphs, headings, items of lists. A
+// line break ends a block, except where it only wraps a line of hard-wrapped text.
+func blocks(text string) []string {
+	var out, paragraph []string
+	flush := func() {
+		out = append(out, unwrap(paragraph)...)
+		paragraph = paragraph[:0]
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = oneLine(line); line == "" {
+			flush()
+			continue
+		}
+		paragraph = append(paragraph, line)
+	}
+	flush()
+	return out
+}
+
+// unwrap joins the lines of one paragraph that are only wrapped: those as wide as the column is,
+// and those that go on with a small letter.
+func unwrap(lines []string) []string {
+	const narrowest, widest = 40, 110 // columns that text is wrapped at
+	column := 0
+	for _, line := range lines {
+		column = max(column, columns(line))
+	}
+	wrapped := column >= narrowest && column <= widest
+	var out []string
+	for i, line := range lines {
+		if i == 0 || marker.MatchString(line) || endsSentence(lines[i-1]) {
+			out = append(out, line)
+			continue
+		}
+		before, _ := utf8.DecodeLastRuneInString(lines[i-1])
+		first, _ := utf8.DecodeRuneInString(line)
+		switch {
+		case wrapped && columns(lines[i-1])*100 >= column*85, unicode.IsLower(first) && unicode.IsLetter(before):
+			if !isWide(before) && !isWide(first) {
+				line = " " + line
+			}
+			out[len(out)-1] += line
+		default:
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// columns is how wide a line is on a terminal, roughly.
+func columns(line string) int {
+	width := 0
+	for _, r := range line {
+		width++
+		if isWide(r) {
+			width++
+		}
+	}
+	return width
+}
+
+// marker is what stands before the text of a heading or an item: "- ", "・", "(1)", "１．", "①".
+var marker = regexp.MustCompile(`^(?:[-*+•‣◦–—#>]+\s+|[・○◯●◎■□◆◇▼▽▲△▶►➤➢✓✔☆★❖→⇒]+\s*|[(（]?[0-9０-９]{1,2}[)）．]\s*|[0-9]{1,2}\.\s+|\([a-zA-Z]\)\s+|[①-⑳]\s*|【[^】]{1,20}】\s*)`)
+
+// dateline is where and when a press release was sent from.
+var dateline = regexp.MustCompile(`^(?:\p{Lu}[\p{Lu} .'-]{2,30}(?:, [^—–]{1,40})?(?:\d{1,2}, \d{4}|\d{4}|\([A-Z][A-Za-z ]+\)|/[A-Za-z ]+/)\)?|[A-Z][a-z]{2,8}\.? \d{1,2}, \d{4})\s*(?:—|–|--|-)\s+`)
+
+func stripMarker(line string) string {
+	for range 3 {
+		shorter := strings.TrimSpace(marker.ReplaceAllString(line, ""))
+		first, _ := utf8.DecodeRuneInString(shorter)
+		if shorter == line || !isReadable(shorter) || unicode.IsNumber(first) { // "１．５倍" is no item
+			break
+		}
+		line = shorter
+	}
+	return dateline.ReplaceAllString(line, "")
+}

@@ -1,0 +1,111 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extractive
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+const (
+	// What is looked at, in runes: far more than any article has, and little enough for every later
+	// step to be quick.
+	maxText        = 200_000
+	maxDescription = 10_000
+	maxTitle       = 1_000
+	// maxClusterBytes is more than any character that people write needs (the longest emoji
+	// sequences have about 40). Without a bound, one "character" could be megabytes of accents.
+	maxClusterBytes = 64
+	// linkMark stands where a link was, so that its sentence is known to lack something. It is a
+	// single character that no text contains after cleaning.
+	linkMark = "\uFFFC"
+)
+
+var (
+	link = regexp.MustCompile(`(?i)(?:[a-z0-9+.-]*://|\bwww\.|\bmailto:)[!#-;=?-~]*`)
+	tag  = regexp.MustCompile(`</?[A-Za-z!][^<>]{0,500}>`)
+	// openTag is what a browser may take for the beginning of a tag.
+	openTag = regexp.MustCompile(`<[A-Za-z/!?]`)
+)
+
+// clean makes outside text safe to work on: valid UTF-8 of at most limit runes, with "\n" between
+// lines; without control, format (so: bidi) and private characters, tags and links.
+func clean(text string, limit int) string {
+	text = firstRunes(text, limit)
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\r', r == '\v', r == '\f', r == '\u0085', r == '\u2028', r == '\u2029':
+			return '\n'
+		case r == '\t':
+			return ' '
+		case r == '\u200c', r == '\u200d': // joiners: Persian and emoji are spelled with them
+			return r
+		case r == unicode.ReplacementChar, r == '\uFFFC', unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
+			return -1
+		}
+		return r
+	}, text)
+	text = link.ReplaceAllStringFunc(text, func(found string) string {
+		// A full stop after a link ends the sentence, not the link.
+		return linkMark + found[len(strings.TrimRight(found, ".,;!?)]}'")):]
+	})
+	text = tag.ReplaceAllString(text, " ")
+	return boundClusters(text)
+}
+
+// boundClusters leaves only the first rune of characters that are absurdly long.
+func boundClusters(text string) string {
+	var out strings.Builder
+	for cluster := graphemes.FromString(text); cluster.Next(); {
+		value := cluster.Value()
+		if len(value) > maxClusterBytes {
+			value = firstRunes(value, 1) + " "
+		}
+		out.WriteString(value)
+	}
+	return out.String()
+}
+
+// plain makes a line that was not checked as a sentence presentable: no list mark, no mark of a
+// link, nothing that could be read as a tag.
+func plain(line string) string {
+	line = strings.NewReplacer(linkMark, " ", "<", " ", ">", " ").Replace(line)
+	return stripMarker(oneLine(line))
+}
+
+// oneLine puts text on one line with single spaces.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func firstRunes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	count := 0
+	for i := range text {
+		if count == limit {
+			return text[:i]
+		}
+		count++
+	}
+	return text
+}
+
+func graphemeCount(text string) int {
+	count := 0
+	for cluster := graphemes.FromString(text); cluster.Next(); {
+		count++
+	}
+	return count
+}
+
+// isReadable says whether there is anything in a text that means something.
+func isReadable(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.So, r)
+	})
+}

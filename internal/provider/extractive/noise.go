@@ -1,0 +1,105 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extractive
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What stands around an article on its page, or at its end, and says nothing about it. Blocks and
+// sentences are matched in their own spelling, and with full-width digits as they are.
+var (
+	// byline is noise only without a full stop: "By 2030, diesel buses will be gone." is prose.
+	byline = regexp.MustCompile(`(?i)^(?:by|posted by|written by|reporting by|editing by|photo(?:graph)? by)\s`)
+
+	// Lines and sentences that begin like this are never part of the prose.
+	noiseStart = regexp.MustCompile(`(?i)^(?:` +
+		`(?:author|source|photo|image|credit|caption|date|share|tags?|filed under|categories|related|topics|see also)\s*:|` +
+		`(?:posted|published|updated|last (?:updated|modified|reviewed))\b.{0,60}$|` +
+		`(?:share|tweet|pin|print|email) (?:this|on (?:facebook|twitter|x|linkedin|mastodon))\b|` +
+		`(?:sign up|subscribe|follow us|register now|join us|click|(?:to )?learn more)\b|` +
+		`(?:figure|fig\.|table|exhibit|photo|image)\s*\d|` +
+		`(?:(?:media|press|investor)\s+)?(?:contacts?|enquiries|inquiries|relations)\s*:|(?:phone|tel|fax|e-?mail|mobile)\b\.?\s*[:：]|` +
+		`©|\(c\)\s|copyright\s*(?:©|\(c\)|\d)|` +
+		`(?:図表|図|表|写真|画像|グラフ)\s*[0-9０-９①-⑳]|(?:出典|出所|資料|写真|撮影|提供|文責|著者|執筆者?|記者|編集|タグ|カテゴリー?|関連記事|関連リンク)\s*[:：]|` +
+		`(?:公開日|更新日|掲載日|発表日|最終更新日?|投稿日)|※|[（(]?注[0-9０-９）):：]|` +
+		`(?:照会先|連絡先|担当|電話|ＴＥＬ|TEL|ＦＡＸ|FAX|メール|お?問い?合わ?せ先?)\s*[:：】]` +
+		`)`)
+
+	// Sentences with this in them speak to the visitor of the page.
+	noiseInside = regexp.MustCompile(`(?i)(?:` +
+		`\bread more(?: (?:about|at|on|here)\b|[^a-z]*$)|\b(?:continue reading|keep reading|click here|` +
+		`subscribe\b.{0,20}newsletter|all rights reserved|(?:our|see|read|to) (?:the |our )?(?:privacy policy|terms (?:of|and))|(?:site|we) uses? cookies|` +
+		`your browser (?:does|is)|please enable javascript|leave a comment|thanks for reading|thank you for reading|` +
+		`for (?:more|further|additional) (?:information|details)|please (?:contact|visit|see)|forward-looking statements?|` +
+		`appeared first on|originally (?:appeared|published) (?:on|in|at)|affiliate (?:links?|commissions?))\b|` +
+		`続きを読む|もっと見る。?$|無断(?:転載|複製|での)|著作権は.{0,30}(?:帰属|属し)|シェア(?:する$|してくだ)|フォロー(?:してくだ|してね|をお願)|` +
+		`(?:メルマガ|メールマガジン).{0,10}(?:登録|購読|配信中)|(?:会員|無料)登録(?:は|が必要|して)|` +
+		`お?問い?合わ?せ(?:先|は|くだ|下さ|フォーム)|までご連絡|ご連絡(?:くだ|下さ)|ご(?:覧|参照|了承)(?:くだ|下さ|いた)|` +
+		`ページの(?:先頭|トップ)|adobe.{0,30}(?:必要です|ダウンロード)|(?:cookie|クッキー)を(?:使用|利用)し|JavaScriptを有効|最後までお読み` +
+		`)`)
+
+	// Sentences that greet.
+	greeting = regexp.MustCompile(`(?i)^(?:hi|hello|hey|welcome|greetings|happy \w+day|good (?:morning|evening))\b.{0,80}$|^(?:こんにちは|こんばんは|おはよう|はじめまして|お世話になって|いつも.{0,40}ありがとう|平素)`)
+
+	// creditLine is what blog software adds to a description that may be whole otherwise.
+	creditLine = regexp.MustCompile(`(?i)^the post .{1,300} (?:appeared first on|first appeared on) .{1,200}$`)
+
+	phone = regexp.MustCompile(`(?i)[0-9０-９]{2,4}[-‐‑–−－ー][0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[(（][0-9０-９]{2,5}[)）] ?[0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[0-9０-９]{2,5}[(（][0-9０-９]{1,4}[)）][0-9０-９]{3,4}|\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,}|` +
+		`(?:\b(?:tel|telefon|phone|fax)\b|電話|内線|ＴＥＬ|ＦＡＸ)[^0-9０-９]{0,6}[0-9０-９]{3}`)
+	email = regexp.MustCompile(`[A-Za-z0-9._%+-]+[@＠][A-Za-z0-9-]+\.[A-Za-z]`)
+
+	// dateWords are what is left of a line that holds nothing but a date, besides its numbers.
+	dateWords = regexp.MustCompile(`(?i)[0-9](?:st|nd|rd|th)\b|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|` +
+		`mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?|am|pm|utc|gmt|jst|[ecmp][sd]?t|at|on|of)\b|` +
+		`令和|平成|昭和|西暦|年度?|月|日|時|分|午前|午後|曜|元|[（(][月火水木金土日祝・]+[）)]`)
+
+	// sectionOfNoise is a heading below which a press release speaks of its sender.
+	sectionOfNoise = regexp.MustCompile(`^(?:About (?:the )?\p{Lu}[\p{L}\d .,&'-]{0,60}|(?i:(?:safe harbor|forward-looking statements?|disclaimer|legal notice|related (?:articles|posts|links)|about the author).{0,40})|(?:株式会社.{1,20}|.{1,20}株式会社)について|(?:会社概要|関連記事|関連リンク|免責事項))$`)
+)
+
+// isNoise says whether a sentence is not part of what the article says.
+func isNoise(text string) bool {
+	return isFurniture(text) || noiseInside.MatchString(text) || greeting.MatchString(text) ||
+		phone.MatchString(text) || email.MatchString(text)
+}
+
+// isNoiseBlock says whether a whole block is noise. A long paragraph is not lost for how it begins.
+func isNoiseBlock(block string) bool {
+	const longest = 200
+	return len(firstRunes(block, longest)) == len(block) && isFurniture(block)
+}
+
+// isFurniture says whether a text is what its beginning or its form shows not to be prose.
+func isFurniture(text string) bool {
+	return noiseStart.MatchString(text) || byline.MatchString(text) && !endsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
+}
+
+// isBreadcrumb finds paths and menus: "Home > News > 2024", "最新情報 | 採用 | English".
+func isBreadcrumb(text string) bool {
+	if utf8.RuneCountInString(text) > 300 {
+		return false
+	}
+	separators := ">＞|｜›→"
+	if !endsSentence(text) { // else they are quotes
+		separators += "«»"
+	}
+	count := 0
+	for _, r := range text {
+		if strings.ContainsRune(separators, r) {
+			count++
+		}
+	}
+	return count >= 2
+}
+
+func isOnlyDate(text string) bool {
+	if utf8.RuneCountInString(text) > 60 {
+		return false
+	}
+	return !strings.ContainsFunc(dateWords.ReplaceAllString(text, ""), unicode.IsLetter)
+}

@@ -1,0 +1,229 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extractive
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// vector holds the weights of a sentence's terms, by number of term, ascending. It is a slice so
+// that sums are made in one order, and the same article has the same summary always.
+type vector []weight
+
+type weight struct {
+	term  int
+	value float64
+}
+
+// terms are the words of a text that mean something: lower-case words without stop words, and
+// pairs of neighbouring characters where words have no spaces. Pairs of hiragana are endings
+// and particles, and left out.
+func terms(text, language string) []string {
+	var out []string
+	var word, run []rune
+	flush := func() {
+		if w := strings.Trim(string(word), "'’"); w != "" {
+			w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
+			if !stopWords[language][w] && len(w) > 1 {
+				if language == "en" && len(w) > 3 && !strings.HasSuffix(w, "ss") {
+					w = strings.TrimSuffix(w, "s")
+				}
+				out = append(out, w)
+			}
+		}
+		for i := 0; i+1 < len(run); i++ {
+			if !unicode.Is(unicode.Hiragana, run[i]) || !unicode.Is(unicode.Hiragana, run[i+1]) {
+				out = append(out, string(run[i:i+2]))
+			}
+		}
+		word, run = word[:0], run[:0]
+	}
+	for _, r := range norm.NFKC.String(text) {
+		switch r = unicode.ToLower(r); {
+		case isCJK(r):
+			if len(word) > 0 {
+				flush()
+			}
+			run = append(run, r)
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r), r == '\'', r == '’':
+			if len(run) > 0 {
+				flush()
+			}
+			word = append(word, r)
+		default:
+			flush()
+		}
+	}
+	flush()
+	return out
+}
+
+// score weighs every sentence by how much it has in common with the whole article (TF-ISF:
+// words of few sentences count more), how early it stands, and how much of the title it holds.
+func (a *article) score(all []sentence) {
+	numbers := map[string]int{}
+	var seenIn []float64 // in how many sentences a term is, by its number
+	counts := make([]map[int]float64, len(all))
+	for i := range all {
+		counts[i] = map[int]float64{}
+		for _, term := range terms(all[i].text, a.language) {
+			number, known := numbers[term]
+			if !known {
+				number = len(seenIn)
+				numbers[term] = number
+				seenIn = append(seenIn, 0)
+			}
+			if counts[i][number]++; counts[i][number] == 1 {
+				seenIn[number]++
+			}
+		}
+	}
+	rarity := func(term int) float64 { return math.Log(1 + float64(len(all))/seenIn[term]) }
+
+	centre := make([]float64, len(seenIn))
+	for i := range all {
+		all[i].terms = newVector(counts[i], rarity)
+		for _, w := range all[i].terms {
+			centre[w.term] += w.value
+		}
+	}
+	title := map[int]bool{}
+	ofTitle := 0.0
+	for _, term := range terms(a.title, a.language) {
+		if number, known := numbers[term]; known && !title[number] {
+			title[number] = true
+			ofTitle += rarity(number)
+		}
+	}
+
+	central := make([]float64, len(all))
+	highest := 0.0
+	for i := range all {
+		for _, w := range all[i].terms {
+			central[i] += w.value * centre[w.term]
+		}
+		highest = max(highest, central[i])
+	}
+	for i := range all {
+		lead := 1 / (1 + 0.5*float64(i))
+		total := 0.30 * lead
+		if highest > 0 {
+			total += 0.35 * central[i] / highest
+		}
+		if ofTitle > 0 {
+			common := 0.0
+			for _, w := range all[i].terms {
+				if title[w.term] {
+					common += rarity(w.term)
+				}
+			}
+			total += 0.35 * common / ofTitle
+		}
+		all[i].score = total * usefulness(all[i].text)
+	}
+}
+
+// newVector weighs counted terms by their rarity, as a vector of length 1.
+func newVector(counts map[int]float64, rarity func(int) float64) vector {
+	out := make(vector, 0, len(counts))
+	for term, count := range counts {
+		out = append(out, weight{term, (1 + math.Log(count)) * rarity(term)})
+	}
+	slices.SortFunc(out, func(x, y weight) int { return x.term - y.term })
+	length := 0.0
+	for _, w := range out {
+		length += w.value * w.value
+	}
+	length = math.Sqrt(length)
+	for i := range out {
+		out[i].value /= length
+	}
+	return out
+}
+
+// alike is the cosine between two vectors of length 1.
+func alike(x, y vector) float64 {
+	sum := 0.0
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		switch {
+		case x[i].term < y[j].term:
+			i++
+		case x[i].term > y[j].term:
+			j++
+		default:
+			sum += x[i].value * y[j].value
+			i++
+			j++
+		}
+	}
+	return sum
+}
+
+var (
+	// pointer sends the reader to something that is not in the summary.
+	pointer  = regexp.MustCompile(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`)
+	question = regexp.MustCompile(`[?？][」』”"')）]?$|でしょうか。$|ませんか。$`)
+	// method is how a survey was made, which press releases explain before its result.
+	method = regexp.MustCompile(`目的として|目的とし[たて]|実施しているもの|有効回答|無作為`)
+	quote  = regexp.MustCompile(`^["“「『«]`)
+)
+
+// usefulness lowers the score of sentences that serve badly in a summary: quotes, questions,
+// methods, pointers to what is left out, very short and very long ones.
+func usefulness(text string) float64 {
+	factor := 1.0
+	if pointer.MatchString(text) {
+		factor *= 0.6
+	}
+	if question.MatchString(text) {
+		factor *= 0.5
+	}
+	if method.MatchString(text) {
+		factor *= 0.6
+	}
+	if quote.MatchString(text) {
+		factor *= 0.7
+	}
+	size := measure(text)
+	words := float64(size.words) + float64(size.cjk)/3 // three characters say about as much as a word
+	switch {
+	case words < 10:
+		factor *= 0.6 + 0.04*words
+	case words > 50:
+		factor *= 0.8
+	}
+	return factor
+}
+
+// isSpokenOf says whether sentences are about the article, and not about the site it is on.
+func (a *article) isSpokenOf(found []sentence) bool {
+	if len(a.text) == 0 && a.title == "" {
+		return true
+	}
+	known := map[string]bool{}
+	for _, text := range append([]string{a.title}, a.text...) {
+		for _, term := range terms(text, a.language) {
+			known[term] = true
+		}
+	}
+	if len(known) == 0 {
+		return true
+	}
+	common, all := 0, 0
+	for _, s := range found {
+		for _, term := range terms(s.text, a.language) {
+			all++
+			if known[term] {
+				common++
+			}
+		}
+	}
+	return common*3 >= all
+}
