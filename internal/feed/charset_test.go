@@ -1,0 +1,151 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	textunicode "golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
+)
+
+const (
+	japaneseTitle = "東京で新しい地下鉄が開業しました。ひらがなとカタカナ"
+	frenchTitle   = "L’été à Orléans : où déjeuner ?"
+	russianTitle  = "Новости дня"
+)
+
+func encoded(t *testing.T, to encoding.Encoding, text string) string {
+	t.Helper()
+	bytes, err := to.NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}
+
+// R1.6: the character set is found, whatever is said of it.
+func TestCharacterSets(t *testing.T) {
+	t.Parallel()
+	sjis, eucjp, jis := japanese.ShiftJIS, japanese.EUCJP, japanese.ISO2022JP
+	utf16le := textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM)
+	utf16be := textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)
+	tests := map[string]struct {
+		encoding    encoding.Encoding
+		declared    string
+		contentType string
+		title       string
+		mark        string
+	}{
+		"UTF-8":                              {nil, "utf-8", "", japaneseTitle, ""},
+		"UTF-8 that is not declared":         {nil, "", "", japaneseTitle, ""},
+		"UTF-8 with a mark":                  {nil, "utf-8", "", japaneseTitle, "\xef\xbb\xbf"},
+		"UTF-8 declared as Latin 1":          {nil, "iso-8859-1", "text/xml; charset=us-ascii", japaneseTitle, ""},
+		"UTF-8 declared as Shift_JIS":        {nil, "Shift_JIS", "", japaneseTitle, ""},
+		"UTF-8 declared as UTF-16":           {nil, "utf-16", "", japaneseTitle, ""},
+		"UTF-16 with a mark, little end":     {utf16le, "utf-16", "", japaneseTitle, "\xff\xfe"},
+		"UTF-16 with a mark, big end":        {utf16be, "utf-16", "", japaneseTitle, "\xfe\xff"},
+		"UTF-16 without a mark, little end":  {utf16le, "utf-16", "", japaneseTitle, ""},
+		"UTF-16 without a mark, big end":     {utf16be, "", "", japaneseTitle, ""},
+		"UTF-16 declared as UTF-8":           {utf16le, "utf-8", "text/xml; charset=utf-8", japaneseTitle, "\xff\xfe"},
+		"UTF-32 with a mark":                 {utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), "", "", japaneseTitle, "\xff\xfe\x00\x00"},
+		"Shift_JIS":                          {sjis, "Shift_JIS", "", japaneseTitle, ""},
+		"Shift_JIS in the header":            {sjis, "", "text/xml; charset=Shift_JIS", japaneseTitle, ""},
+		"Shift_JIS that is not declared":     {sjis, "", "", japaneseTitle, ""},
+		"Shift_JIS declared as UTF-8":        {sjis, "UTF-8", "text/xml; charset=utf-8", japaneseTitle, ""},
+		"Shift_JIS declared as EUC-JP":       {sjis, "EUC-JP", "", japaneseTitle, ""},
+		"Shift_JIS under a server's Latin 1": {sjis, "Shift_JIS", "text/xml; charset=ISO-8859-1", japaneseTitle, ""},
+		"EUC-JP":                             {eucjp, "EUC-JP", "", japaneseTitle, ""},
+		"EUC-JP that is not declared":        {eucjp, "", "", japaneseTitle, ""},
+		"EUC-JP declared as Shift_JIS":       {eucjp, "Shift_JIS", "", japaneseTitle, ""},
+		"EUC-JP declared as UTF-8":           {eucjp, "utf-8", "", japaneseTitle, ""},
+		"ISO-2022-JP":                        {jis, "ISO-2022-JP", "", japaneseTitle, ""},
+		"ISO-2022-JP that is not declared":   {jis, "", "", japaneseTitle, ""},
+		"ISO-2022-JP declared as UTF-8":      {jis, "utf-8", "", japaneseTitle, ""},
+		"windows-1252":                       {charmap.Windows1252, "windows-1252", "", frenchTitle, ""},
+		"windows-1252 declared as Latin 1":   {charmap.Windows1252, "iso-8859-1", "", frenchTitle, ""},
+		"windows-1252 in the header":         {charmap.Windows1252, "", "text/xml; charset=windows-1252", frenchTitle, ""},
+		"windows-1252 that is not declared":  {charmap.Windows1252, "", "", frenchTitle, ""},
+		"windows-1252 declared as UTF-8":     {charmap.Windows1252, "utf-8", "", frenchTitle, ""},
+		"windows-1251":                       {charmap.Windows1251, "windows-1251", "", russianTitle, ""},
+		"KOI8-R under a server's UTF-8":      {charmap.KOI8R, "koi8-r", "text/xml; charset=utf-8", russianTitle, ""},
+		"GBK":                                {simplifiedchinese.GBK, "gb2312", "", "新闻标题", ""},
+		"EUC-KR":                             {korean.EUCKR, "euc-kr", "", "오늘의 뉴스", ""},
+		"an unknown character set":           {nil, "x-nobody", "text/xml; charset=\"", japaneseTitle, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			declaration := "<?xml version=\"1.0\"?>"
+			if test.declared != "" {
+				declaration = `<?xml version="1.0" encoding="` + test.declared + `"?>`
+			}
+			body := declaration + "\n<rss version=\"2.0\"><channel><title>T</title><item><title>" + test.title + "</title></item></channel></rss>"
+			if test.encoding != nil {
+				body = encoded(t, test.encoding, body)
+			}
+			document, err := Parse([]byte(test.mark+body), test.contentType, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := document.Entries[0].Title; got != test.title || document.Damage != "" {
+				t.Errorf("title %q, damage %q, want %q", got, document.Damage, test.title)
+			}
+		})
+	}
+}
+
+// R1.6: what does not belong into a document costs only itself.
+func TestStrayBytes(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ body, want string }{
+		"a byte that is not UTF-8":                      {`<?xml version="1.0" encoding="utf-8"?>` + rssWith("<item><title>a\xffb</title></item>")[21:], "a\uFFFDb"},
+		"a byte that is not UTF-8 among those that are": {rssWith("<item><title>日本\xe6語</title></item>"), "日本\uFFFD語"},
+		"a character that is cut off":                   {rssWith("<item><title>ab\xe6\x97</title></item>"), "ab\uFFFD"},
+		"control characters":                            {rssWith("<item><title>a\x00\x0b\x1fb</title></item>"), "ab"},
+		"control characters as references":              {rssWith("<item><title>a&#0;&#x1F;&#xFFFF;&#55296;&#99999999;b</title></item>"), "ab"},
+		"characters that no text has":                   {rssWith("<item><title>a\uFFFE\uFFFFb</title></item>"), "ab"},
+		"the marks of a code page as references":        {rssWith("<item><title>it&#146;s</title></item>"), "it’s"},
+		"white space before the document":               {"\n\n  " + rssWith("<item><title>ab</title></item>"), "ab"},
+		"a warning before the document":                 {"<br />\n<b>Warning</b>: file() failed<br/>" + rssWith("<item><title>ab</title></item>"), "ab"},
+		"words before the document":                     {"Notice: x\n" + rssWith("<item><title>ab</title></item>"), "ab"},
+		"a comment before the document":                 {"<!-- cached -->" + rssWith("<item><title>ab</title></item>")[21:], "ab"},
+		"a script after the document":                   {rssWith("<item><title>ab</title></item>") + "<script>a<b</script>", "ab"},
+		"a declaration that is not closed right":        {`<?xml version="1.1" encoding="utf-8">` + rssWith("<item><title>ab</title></item>")[21:], "ab"},
+		"two declarations":                              {`<?xml version="1.0" encoding="utf-8"?><?xml version="1.0" encoding="shift_jis"?>` + rssWith("<item><title>日本</title></item>")[21:], "日本"},
+		"a declaration inside of a content":             {rssWith("<item><title>ab</title><description><![CDATA[<?xml version='1.0' encoding='utf-16'?><rss>]]></description></item>")[21:], "ab"},
+		"references of HTML":                            {rssWith("<item><title>a&nbsp;&mdash;&eacute;</title></item>"), "a —é"},
+		"an ampersand":                                  {rssWith("<item><title>R & D</title></item>"), "R & D"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := one(t, test.body).Title; got != test.want {
+				t.Errorf("title %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDecodeGivesUTF8(t *testing.T) {
+	t.Parallel()
+	all := make([]byte, 0, 4*256)
+	for _, gap := range []int{1, 3, 7, 129} {
+		for i := range 256 {
+			all = append(all, byte(i*gap))
+		}
+	}
+	for charset := range strings.FieldsSeq("utf-8 shift_jis euc-jp iso-2022-jp gbk gb18030 big5 euc-kr windows-1252 koi8-r hz-gb-2312 iso-2022-kr x-user-defined") {
+		if text := decode(all, "text/xml; charset="+charset); !utf8.Valid(text) || len(text) == 0 {
+			t.Errorf("%s: %q is no UTF-8", charset, text)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Bounds on XML, beyond what any feed needs. Without them a small document can take the parser
+// gigabytes, minutes, or the whole process by recursion.
+const (
+	maxDepth           = 256
+	maxElements        = 250_000
+	maxNamespaces      = 32
+	maxAttributes      = 256
+	maxExtensionTokens = 256
+)
+
+// kind is the XML vocabulary of a feed.
+type kind int
+
+const (
+	kindNone kind = iota
+	kindRSS       // 0.9x and 2.0
+	kindRDF       // RSS 0.9 and 1.0
+	kindAtom
+)
+
+var errTooLarge = fmt.Errorf("there are more than %d elements", maxElements)
+
+// A span is a part of the text, [from, to).
+type span struct{ from, to int64 }
+
+// An outline is what one pass over the XML of a feed finds, before a parser may read it.
+type outline struct {
+	kind kind
+	// root is the name of the root element, empty when there is none.
+	root string
+	// entries is how many were read to their ends.
+	entries int
+	// whole is where the last of the first MaxEntries entries ends, and closing the end tags of
+	// what is open there.
+	whole   int64
+	closing string
+	// drop lists what must not reach the parser: oversized extensions and stray declarations.
+	drop []span
+	// broken is the entry in which the pass had to stop, up to its end tag; empty when it was not
+	// in one or the end tag is missing.
+	broken span
+	// err is why the pass stopped before the end of the root element; nil when it did not.
+	err error
+}
+
+// role is what an element is to the feed.
+type role int
+
+const (
+	roleText role = iota // everything that the parser takes as a whole
+	roleRoot
+	roleChannel
+	roleEntry
+	roleSource
+	roleExtension
+)
+
+// An element is open while the pass is inside it.
+type element struct {
+	role       role
+	name       string // as written, with its prefix
+	from       int64
+	tokens     int
+	namespaces int
+}
+
+// native namespaces of both vocabularies, as the parser has them.
+var (
+	nativeRSS = []string{
+		"", "rss", "rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://purl.org/rss/1.0/",
+		"http://channel.netscape.com/rdf/simple/0.9/", "http://my.netscape.com/rdf/simple/0.9/",
+	}
+	nativeAtom = []string{"", "http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#"}
+)
+
+// structure says, for Atom or not, which elements inside of which others are more than text.
+var structure = map[bool]map[role]map[string]role{
+	true: {
+		roleRoot:  {"entry": roleEntry},
+		roleEntry: {"source": roleSource},
+	},
+	false: {
+		roleRoot:    {"channel": roleChannel, "item": roleEntry},
+		roleChannel: {"item": roleEntry},
+	},
+}
+
+const contentNamespace = "http://purl.org/rss/1.0/modules/content/"
+
+// A scanner makes the outline.
+type scanner struct {
+	outline
+
+	text       []byte
+	native     []string
+	rootSpace  string
+	open       []element
+	elements   int
+	namespaces int
+	extension  int // index+1 in open of the extension that the pass is in
+}
+
+func outlineOf(text []byte) outline {
+	s := &scanner{text: text}
+	decoder := xml.NewDecoder(bytes.NewReader(text))
+	decoder.Strict = false
+	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	for done := false; !done; {
+		from := decoder.InputOffset()
+		token, err := decoder.Token()
+		to := decoder.InputOffset()
+		if err == nil {
+			done, err = s.take(token, span{from, to})
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) || len(s.open) > 0 {
+				s.stop(err)
+			}
+			break
+		}
+	}
+	return s.outline
+}
+
+// take notes one token; it is done at the end of the root element, and at once if that is no feed's.
+func (s *scanner) take(token xml.Token, at span) (done bool, err error) {
+	if s.extension > 0 {
+		s.open[s.extension-1].tokens++
+	}
+	switch token := token.(type) {
+	case xml.StartElement:
+		return s.begin(token, at)
+	case xml.EndElement:
+		return s.end(at), nil
+	case xml.ProcInst:
+		if token.Target == "xml" { // would switch the parser to another character set
+			s.drop = append(s.drop, at)
+		}
+	}
+	return false, nil
+}
+
+func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) {
+	if len(s.open) == 0 {
+		s.root = start.Name.Local
+		switch strings.ToLower(s.root) {
+		case "rss":
+			s.kind, s.native = kindRSS, nativeRSS
+			// Some feeds have a namespace of their own on the root, and so on all that is RSS.
+			s.rootSpace = strings.TrimSpace(start.Name.Space)
+		case "rdf":
+			s.kind, s.native = kindRDF, nativeRSS
+		case "feed":
+			s.kind, s.native = kindAtom, nativeAtom
+		default:
+			return true, nil
+		}
+	}
+	e := element{role: s.roleOf(start.Name), name: writtenName(s.text[at.from:at.to]), from: at.from}
+	for _, attribute := range start.Attr {
+		if attribute.Name.Space == "xmlns" || attribute.Name.Space == "" && attribute.Name.Local == "xmlns" {
+			e.namespaces++
+		}
+	}
+	s.elements++
+	s.namespaces += e.namespaces
+	s.open = append(s.open, e)
+	if e.role == roleExtension && s.extension == 0 {
+		s.extension = len(s.open)
+	}
+	switch {
+	case len(s.open) > maxDepth:
+		return false, fmt.Errorf("elements are nested more than %d deep", maxDepth)
+	case s.elements > maxElements:
+		return false, errTooLarge
+	case len(start.Attr) > maxAttributes:
+		return false, fmt.Errorf("an element has more than %d attributes", maxAttributes)
+	case s.namespaces > maxNamespaces:
+		return false, fmt.Errorf("there are more than %d namespaces", maxNamespaces)
+	}
+	return false, nil
+}
+
+func (s *scanner) roleOf(name xml.Name) role {
+	if len(s.open) == 0 {
+		return roleRoot
+	}
+	parent := s.open[len(s.open)-1].role
+	if parent == roleText || parent == roleExtension {
+		return parent
+	}
+	space := strings.TrimSpace(name.Space)
+	native := slices.Contains(s.native, space)
+	if native || space == s.rootSpace {
+		if r, ok := structure[s.kind == kindAtom][parent][strings.ToLower(name.Local)]; ok {
+			return r
+		}
+	}
+	if native || space == contentNamespace {
+		return roleText
+	}
+	// The parser takes the namespace of the root for an extension if it knows it as one.
+	return roleExtension
+}
+
+func (s *scanner) end(at span) (done bool) {
+	closed := s.open[len(s.open)-1]
+	s.open = s.open[:len(s.open)-1]
+	s.namespaces -= closed.namespaces
+	if s.extension > len(s.open) {
+		s.extension = 0
+		if closed.tokens > maxExtensionTokens {
+			s.drop = append(s.drop, span{closed.from, at.to})
+		}
+	}
+	if closed.role == roleEntry && closedByItself(s.text[closed.from:at.to], closed.name) {
+		s.entries++
+		if s.entries <= MaxEntries {
+			s.whole, s.closing = at.to, s.closeAll()
+		}
+	}
+	return len(s.open) == 0
+}
+
+// stop notes why the pass ends early, and in which entry.
+func (s *scanner) stop(err error) {
+	s.err = err
+	for _, e := range s.open {
+		if e.role == roleEntry {
+			endTag := []byte("</" + e.name)
+			if at := bytes.Index(s.text[e.from:], endTag); at >= 0 {
+				to := e.from + int64(at+len(endTag))
+				if bracket := bytes.IndexByte(s.text[to:], '>'); bracket >= 0 {
+					s.broken = span{e.from, to + int64(bracket) + 1}
+				}
+			}
+			return
+		}
+	}
+}
+
+// closeAll returns the end tags of all that is open.
+func (s *scanner) closeAll() string {
+	var tags strings.Builder
+	for _, e := range slices.Backward(s.open) {
+		tags.WriteString("</" + e.name + ">")
+	}
+	return tags.String()
+}
+
+// writtenName returns the name in a start tag as it is written.
+func writtenName(tag []byte) string {
+	tag = bytes.TrimPrefix(tag, []byte("<"))
+	if end := bytes.IndexAny(tag, " \t\r\n/>"); end >= 0 {
+		tag = tag[:end]
+	}
+	return string(tag)
+}
+
+// closedByItself says whether the text of an element ends in its own end tag, and not in that of
+// an outer element, for which the decoder invents the inner one.
+func closedByItself(text []byte, name string) bool {
+	at := bytes.LastIndexByte(text, '<')
+	if at <= 0 {
+		return bytes.HasSuffix(text, []byte("/>"))
+	}
+	tag, ok := bytes.CutPrefix(text[at:], []byte("</"+name))
+	return ok && len(bytes.TrimRight(tag, " \t\r\n")) == 1
+}

@@ -1,0 +1,116 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds, in characters, of what leaves this package. Those of entries are the bounds of
+// v1alpha1.FeedItemSpec.
+const (
+	maxFeedTitle  = 512
+	maxLanguage   = 64
+	maxGUID       = 2048
+	maxURL        = 4096
+	maxTitle      = 1024
+	maxAuthor     = 256
+	maxCategory   = 128
+	maxCategories = 32
+)
+
+// cut returns at most limit characters of the text.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for at := range text {
+		if limit == 0 {
+			return strings.TrimSpace(text[:at])
+		}
+		limit--
+	}
+	return text
+}
+
+// plainLine makes one line of a text: no control characters, no marks that change the direction
+// of text (a title could read as something else), single spaces.
+func plainLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\uFEFF':
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+var (
+	// Only what is HTML for sure: "a < b" and "Vec<T>" are words of a title.
+	titleMarkup = regexp.MustCompile(`(?i)</?(?:a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|div|em|font|h[1-6]|i|img|ins|kbd|mark|nobr|p|q|rb|rp|rt|ruby|s|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr)(?:\s[^<>]*)?/?>`)
+	reference   = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+)
+
+// plainTitle makes plain text of a title, in which many feeds have HTML, escaped once too often.
+func plainTitle(title string) string {
+	title = prefix(title, 64*maxTitle) // more than enough, whatever markup is in it
+	if strings.ContainsRune(title, '<') {
+		title = titleMarkup.ReplaceAllStringFunc(title, func(markup string) string {
+			switch strings.ToLower(strings.Trim(markup, "</> ")) {
+			case "br", "p", "div":
+				return " "
+			}
+			return ""
+		})
+	}
+	return plainLine(reference.ReplaceAllStringFunc(title, html.UnescapeString))
+}
+
+// printable drops control characters other than white space.
+func printable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || r == '\uFEFF' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.TrimSpace(text)
+}
+
+// boundedGUID keeps the identity of a GUID that is too long.
+func boundedGUID(guid string) string {
+	guid = plainLine(guid)
+	if utf8.RuneCountInString(guid) <= maxGUID {
+		return guid
+	}
+	sum := sha256.Sum256([]byte(guid))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// plainCategories returns the categories without empty and repeated ones.
+func plainCategories(categories []string) []string {
+	var plain []string
+	listed := map[string]bool{}
+	for _, category := range categories {
+		category = cut(plainTitle(category), maxCategory)
+		if category == "" || listed[category] {
+			continue
+		}
+		if len(plain) == maxCategories {
+			break
+		}
+		listed[category] = true
+		plain = append(plain, category)
+	}
+	return plain
+}

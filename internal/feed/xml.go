@@ -1,0 +1,204 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/mmcdole/gofeed"
+	"github.com/mmcdole/gofeed/atom"
+	ext "github.com/mmcdole/gofeed/extensions"
+	"github.com/mmcdole/gofeed/rss"
+)
+
+// parseXML reads RSS, RDF or Atom.
+func parseXML(text []byte, base string) (*Document, error) {
+	repaired, found, damage := repair(text)
+	if found.kind == kindNone {
+		return nil, notXMLFeed(text, found.root, base)
+	}
+	if repaired == nil {
+		return nil, malformed(fmt.Sprintf("The feed is not well-formed and no entry of it could be read: %v.", damage), damage)
+	}
+	var document *Document
+	var err error
+	if found.kind == kindAtom {
+		document, err = parseAtom(repaired, base)
+	} else {
+		document, err = parseRSS(repaired, base, found.kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if damage != nil {
+		document.Damage = damage.Error()
+	}
+	document.Omitted = max(0, found.entries-MaxEntries)
+	return document, nil
+}
+
+func parseRSS(text []byte, base string, kind kind) (*Document, error) {
+	parsed, err := new(rss.Parser).Parse(bytes.NewReader(text))
+	if err != nil {
+		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
+	}
+	translator := &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
+	general, err := translator.Translate(parsed)
+	if err != nil {
+		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
+	}
+	if general.Title == "" && general.Link == "" && general.Description == "" && len(general.Items) == 0 {
+		return nil, notAFeed("The address answers with an RSS document that holds nothing: no title, no link, no entries.")
+	}
+	if kind == kindRDF {
+		parsed.Version = cmp.Or(parsed.Version, "1.0")
+	}
+	document := newDocument(general, "RSS", parsed.Version, base)
+	links := newResolver(cmp.Or(document.Link, base))
+	for i, item := range general.Items {
+		entry := newEntry(item)
+		original := parsed.Items[i]
+		if entry.Author == "" {
+			entry.Author = cut(plainTitle(original.Author), maxAuthor)
+		}
+		for _, link := range original.Links {
+			entry.URL = cmp.Or(entry.URL, links.resolve(link))
+		}
+		entry.URL = cmp.Or(entry.URL, links.resolve(atomLink(item.Extensions)))
+		if original.GUID != nil && !strings.EqualFold(strings.TrimSpace(original.GUID.IsPermalink), "false") {
+			entry.URL = cmp.Or(entry.URL, resolver{}.resolve(original.GUID.Value))
+		}
+		document.Entries = append(document.Entries, entry)
+	}
+	return document, nil
+}
+
+// atomLink returns the link of an RSS item that has it in Atom's form only.
+func atomLink(extensions ext.Extensions) string {
+	for _, prefix := range []string{"atom", "atom03"} {
+		for _, link := range extensions[prefix]["link"] {
+			if link.Attrs["rel"] == "" || link.Attrs["rel"] == "alternate" {
+				return link.Attrs["href"]
+			}
+		}
+	}
+	return ""
+}
+
+func parseAtom(text []byte, base string) (*Document, error) {
+	parsed, err := new(atom.Parser).Parse(bytes.NewReader(text))
+	if err != nil {
+		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
+	}
+	general, err := new(gofeed.DefaultAtomTranslator).Translate(parsed)
+	if err != nil {
+		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
+	}
+	if parsed.ID == "" && general.Title == "" && len(general.Links) == 0 && len(general.Items) == 0 {
+		return nil, notAFeed("The address answers with an Atom document that holds nothing: no id, no title, no entries.")
+	}
+	document := newDocument(general, "Atom", parsed.Version, base)
+	links := newResolver(cmp.Or(base, document.Link))
+	author := authorOf(general.Authors, general.Author)
+	for i, item := range general.Items {
+		original := parsed.Entries[i]
+		if original.Content != nil && binary(original.Content.Type) {
+			item.Content = ""
+		}
+		entry := newEntry(item)
+		entry.Author = cmp.Or(entry.Author, author)
+		entry.URL = alternateOf(original.Links, links)
+		document.Entries = append(document.Entries, entry)
+	}
+	return document, nil
+}
+
+// alternateOf returns the first link to the article itself, rather to a page than to a document of
+// another type.
+func alternateOf(all []*atom.Link, links resolver) string {
+	other := ""
+	for _, link := range all {
+		if link.Rel != "alternate" {
+			continue
+		}
+		address := links.resolve(link.Href)
+		if address != "" && (link.Type == "" || strings.Contains(strings.ToLower(link.Type), "html")) {
+			return address
+		}
+		other = cmp.Or(other, address)
+	}
+	return other
+}
+
+// binary says whether an Atom content of this type is no text that anyone could read.
+func binary(kind string) bool {
+	kind, _, _ = strings.Cut(strings.ToLower(kind), "/")
+	return kind == "image" || kind == "audio" || kind == "video" || kind == "application"
+}
+
+var version = regexp.MustCompile(`^[0-9][0-9.]{0,7}$`)
+
+func newDocument(general *gofeed.Feed, format, declared, base string) *Document {
+	if declared = strings.TrimSpace(declared); version.MatchString(declared) {
+		format += " " + declared
+	}
+	return &Document{
+		Title:    plainTitle(general.Title),
+		Format:   format,
+		Link:     newResolver(base).resolve(general.Link),
+		Language: general.Language,
+	}
+}
+
+// newEntry takes what all formats have in common. The URL is missing.
+func newEntry(item *gofeed.Item) Entry {
+	entry := Entry{
+		GUID:        boundedGUID(item.GUID),
+		Title:       cut(plainTitle(item.Title), maxTitle),
+		Author:      authorOf(item.Authors, item.Author),
+		Categories:  plainCategories(item.Categories),
+		Published:   published(item),
+		Content:     printable(item.Content),
+		Description: printable(cmp.Or(item.Description, mediaDescription(item.Extensions))),
+	}
+	if entry.Content == "" || entry.Content == entry.Description {
+		entry.Content, entry.Description = cmp.Or(entry.Content, entry.Description), ""
+	}
+	return entry
+}
+
+// mediaDescription returns the description in the form of Media RSS, where video sites have it.
+func mediaDescription(extensions ext.Extensions) string {
+	media := extensions["media"]
+	for _, group := range media["group"] {
+		for _, description := range group.Children["description"] {
+			return description.Value
+		}
+	}
+	for _, description := range media["description"] {
+		return description.Value
+	}
+	return ""
+}
+
+// authorOf joins the names of the authors; who has no name stands with their address.
+func authorOf(authors []*gofeed.Person, author *gofeed.Person) string {
+	if len(authors) == 0 && author != nil {
+		authors = []*gofeed.Person{author}
+	}
+	var names []string
+	for _, person := range authors {
+		if person == nil {
+			continue
+		}
+		if name := plainTitle(cmp.Or(person.Name, person.Email)); name != "" {
+			names = append(names, name)
+		}
+	}
+	return cut(strings.Join(names, ", "), maxAuthor)
+}
