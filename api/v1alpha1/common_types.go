@@ -32,6 +32,8 @@ const (
 	// ConditionCreationPaused says that a source holds as many unfinished items as it may, and
 	// that entries wait in the feed until some are done.
 	ConditionCreationPaused = "CreationPaused"
+	// ConditionDamaged says that only a part of the feed could be read, and that this part is used.
+	ConditionDamaged = "Damaged"
 	// ConditionMemoryRebuilt says that the source's FeedMemory had disappeared, and that
 	// everything the feed listed then was marked as seen without becoming an item.
 	ConditionMemoryRebuilt = "MemoryRebuilt"
@@ -57,6 +59,8 @@ const (
 	ReasonRecovered = "Recovered"
 	// ReasonActiveItemsLimit says that spec.maxActiveItems is reached.
 	ReasonActiveItemsLimit = "ActiveItemsLimit"
+	// ReasonPartlyRead says that entries of the feed were left out because they could not be read.
+	ReasonPartlyRead = "PartlyRead"
 	// ReasonMemoryMissing says that the FeedMemory of a source that has been polled before is not there.
 	ReasonMemoryMissing = "MemoryMissing"
 )

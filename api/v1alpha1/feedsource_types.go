@@ -259,7 +259,7 @@ type FeedSourceStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Conditions of the source: Ready; Reconciling or Stalled while they are True;
-	// CreationPaused and MemoryRebuilt where they happened.
+	// CreationPaused, Damaged and MemoryRebuilt where they happened.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,116 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	goflag "flag"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// flags are what a person can set when the operator is started.
+type flags struct {
+	kubeconfig                   string
+	metricsAddress, probeAddress string
+	feedsAddress                 string
+	feedsBaseURL                 *url.URL
+	leaderElect                  bool
+	leaderElectionNamespace      string
+	namespaces                   []string
+	allowCIDRs                   []netip.Prefix
+	allowHTTP                    bool
+	workers, pollWorkers         int
+	requestsPerHost              int
+	kubeQPS                      float32
+	kubeBurst                    int
+	log                          zap.Options
+}
+
+// parseFlags reads the command line. It is done when all that was asked for was an answer, such as
+// the help.
+func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err error) {
+	f := &flags{}
+	set := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	set.SortFlags = false
+	set.SetOutput(out)
+	set.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server; empty inside a cluster")
+	set.StringArrayVar(&f.namespaces, "namespace", nil, "namespace to work in; repeatable. Default: all")
+	set.StringVar(&f.feedsAddress, "feeds-bind-address", ":8082", "address that serves the summaries as Atom and JSON feeds; 0 to turn it off")
+	baseURL := set.String("feeds-base-url", "", "URL under which readers reach that address, such as https://feeds.example.org")
+	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address that serves metrics; 0 to turn it off")
+	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 to turn it off")
+	set.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several replicas do the work, the others stand by")
+	set.StringVar(&f.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; inside a cluster, that of the operator")
+	cidrs := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that feeds and pages may be fetched from; repeatable")
+	set.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http:// for providers and destinations")
+	set.IntVar(&f.workers, "workers", 128, "items worked on at the same time at most")
+	set.IntVar(&f.pollWorkers, "poll-workers", 32, "feeds polled at the same time at most")
+	set.IntVar(&f.requestsPerHost, "requests-per-host", 2, "requests to one host at the same time at most")
+	set.Float32Var(&f.kubeQPS, "kube-api-qps", -1, "requests a second to the API server at most; -1 leaves it to the server's own fairness")
+	set.IntVar(&f.kubeBurst, "kube-api-burst", 100, "requests to the API server at once at most, with --kube-api-qps")
+	showVersion := set.Bool("version", false, "print the version and exit")
+	logFlags := goflag.NewFlagSet("log", goflag.ContinueOnError)
+	f.log.BindFlags(logFlags)
+	set.AddGoFlagSet(logFlags)
+
+	switch err := set.Parse(args); {
+	case errors.Is(err, pflag.ErrHelp):
+		return nil, true, nil
+	case err != nil:
+		return nil, false, err
+	case *showVersion:
+		_, err := fmt.Fprintln(out, version)
+		return nil, true, err
+	case set.NArg() > 0:
+		return nil, false, fmt.Errorf("unexpected argument %q: everything is set by flags, see --help", set.Arg(0))
+	}
+	for _, text := range *cidrs {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, false, fmt.Errorf("--allow-cidr %q is not an address range such as 10.0.0.0/8 or fd00::/8", text)
+		}
+		f.allowCIDRs = append(f.allowCIDRs, prefix.Masked())
+	}
+	if f.feedsBaseURL, err = parseBaseURL(*baseURL); err != nil {
+		return nil, false, err
+	}
+	return f, false, f.check()
+}
+
+func parseBaseURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	base, err := url.Parse(text)
+	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
+		return nil, errors.New("--feeds-base-url must be a full http:// or https:// URL")
+	}
+	return base, nil
+}
+
+func (f *flags) check() error {
+	for name, value := range map[string]int{"workers": f.workers, "poll-workers": f.pollWorkers, "requests-per-host": f.requestsPerHost} {
+		if value < 1 {
+			return fmt.Errorf("--%s must be at least 1", name)
+		}
+	}
+	return nil
+}
+
+func (f *flags) restConfig() (*rest.Config, error) {
+	restConfig, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reach the API server: %w", err)
+	}
+	restConfig.QPS, restConfig.Burst = f.kubeQPS, f.kubeBurst
+	return restConfig, nil
+}

@@ -1,0 +1,125 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command manager is the operator: it polls feeds, works on their items and publishes summaries.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/provider/extractive"
+)
+
+// version is set when a release is built.
+var version = "devel"
+
+// gracePeriod is how long a stop waits for what is under way: longer than the longest call to a
+// provider that may be configured (10 minutes) and the writing of its result. Nothing under way: no wait.
+const gracePeriod = 10*time.Minute + 30*time.Second
+
+func main() {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "manager: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags, done, err := parseFlags(args, os.Stdout)
+	if err != nil || done {
+		return err
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&flags.log)))
+	log := ctrl.Log.WithName("setup")
+
+	restConfig, err := flags.restConfig()
+	if err != nil {
+		return err
+	}
+	manager, err := newManager(restConfig, flags)
+	if err != nil {
+		return err
+	}
+	if err := controllers.Setup(ctx, manager, controllers.Options{
+		Clock:           clock.RealClock{},
+		Outbound:        outbound.New(outbound.Config{UserAgent: userAgent(), AllowCIDRs: flags.allowCIDRs, AllowHTTP: flags.allowHTTP}),
+		Providers:       newProvider,
+		Builtin:         extractive.New(),
+		ItemWorkers:     flags.workers,
+		PollWorkers:     flags.pollWorkers,
+		RequestsPerHost: flags.requestsPerHost,
+	}); err != nil {
+		return err
+	}
+	if err := addFeeds(manager, flags); err != nil {
+		return err
+	}
+	if err := addProbes(manager); err != nil {
+		return err
+	}
+	log.Info("Manager starting", "version", version, "workers", flags.workers, "allowHTTP", flags.allowHTTP, "allowCIDRs", flags.allowCIDRs)
+	return manager.Start(ctx)
+}
+
+func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+
+	// The lease has connections of its own, so that a burst of writes never costs the leadership.
+	leaseConfig := rest.CopyConfig(restConfig)
+	leaseConfig.Timeout = 10 * time.Second
+
+	return ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         controllers.CacheOptions(flags.namespaces...),
+		Client:                        controllers.ClientOptions(),
+		Metrics:                       metricsserver.Options{BindAddress: flags.metricsAddress},
+		HealthProbeBindAddress:        flags.probeAddress,
+		LeaderElection:                flags.leaderElect,
+		LeaderElectionID:              "feed-operator-leader",
+		LeaderElectionNamespace:       flags.leaderElectionNamespace,
+		LeaderElectionConfig:          leaseConfig,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       new(gracePeriod),
+		Controller:                    config.Controller{EnableWarmup: new(true)},
+	})
+}
+
+// newProvider makes what calls the service that an AIProvider describes.
+func newProvider(described *v1alpha1.AIProvider) (provider.Provider, error) {
+	if described.Spec.Extractive == nil {
+		return nil, fmt.Errorf("AIProvider %s names no provider that this version knows", described.Name)
+	}
+	return extractive.New(), nil
+}
+
+func addProbes(manager ctrl.Manager) error {
+	if err := manager.AddHealthzCheck("healthz", healthz.Ping); err != nil {
+		return err
+	}
+	return manager.AddReadyzCheck("readyz", healthz.Ping)
+}
+
+// userAgent tells the servers of feeds who asks, and where to complain.
+func userAgent() string {
+	return "feed-operator/" + version + " (+https://github.com/feed-operator/feed-operator)"
+}

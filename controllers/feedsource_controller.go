@@ -1,0 +1,218 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+const (
+	// heartbeat is how often a poll without news is written down.
+	heartbeat = time.Hour
+	// countsInterval is how often the counts of a source's items are written at most.
+	countsInterval = time.Minute
+	// secretInterval is how often a Secret that is missing or wrong is looked at again.
+	secretInterval = 30 * time.Second
+	// redoInterval is after which a poll is done again whose result the API server did not take.
+	redoInterval = 30 * time.Second
+)
+
+// FeedSourceReconciler polls feeds, and makes an item of each new entry.
+type FeedSourceReconciler struct {
+	Clock clock.PassiveClock
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Schedule *schedule.Schedule
+	Waker    *waker
+	Outbound *outbound.Client
+	// Workers is how many feeds are polled at the same time at most.
+	Workers int
+
+	watched watchedSources
+}
+
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources,verbs=get;list;watch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources/status,verbs=get;patch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedmemories,verbs=get;create;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
+// Reconcile polls a source when it is due, and keeps the counts on its status current.
+func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	turn := r.Schedule.Enter(scheduleKey(sourceKey, request.NamespacedName))
+	defer turn.Leave()
+
+	var source v1alpha1.FeedSource
+	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil {
+		if gone := client.IgnoreNotFound(err) == nil; gone {
+			r.watched.forget(request.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !source.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	now := r.Clock.Now()
+	watch := r.watched.of(&source, now)
+
+	if source.Spec.Suspend {
+		return r.count(ctx, &source, watch, time.Time{}, r.suspend(ctx, &source))
+	}
+	if ended(&source) {
+		return r.count(ctx, &source, watch, time.Time{}, nil)
+	}
+	due := watch.due(&source)
+	if due.After(now) {
+		return r.count(ctx, &source, watch, due, nil)
+	}
+	ticket, free := turn.Acquire(schedule.Rank{Class: classPolls, Time: due, Name: request.String()}, hostResource(hostOf(source.Spec.URL)))
+	if !free {
+		return ctrl.Result{}, nil // woken when the host is free
+	}
+	next, err := r.poll(ctx, &source, watch)
+	ticket.Done()
+	return r.count(ctx, &source, watch, next, err)
+}
+
+// ended says whether the feed is gone for good, and nobody has changed anything since.
+func ended(source *v1alpha1.FeedSource) bool {
+	return stalledBecause(source, v1alpha1.ReasonFeedGone) &&
+		source.Status.ObservedGeneration == source.Generation && !pollForced(source)
+}
+
+// changed says whether the spec in force was never polled, or a poll that a person asks for was
+// not made yet. The status may be older than what this process has done.
+func (w *watchedSource) changed(source *v1alpha1.FeedSource) bool {
+	newSpec := source.Status.ObservedGeneration != source.Generation && w.generation != source.Generation
+	return newSpec || pollForced(source) && w.token != pollToken(source)
+}
+
+// pollForced says whether a person asks for a poll that was not made yet.
+func pollForced(source *v1alpha1.FeedSource) bool {
+	token := pollToken(source)
+	return token != "" && token != source.Status.LastHandledPoll
+}
+
+// pollToken is the value of the poll annotation, cut to what the status can hold.
+func pollToken(source *v1alpha1.FeedSource) string {
+	const most = 256
+	token := source.Annotations[v1alpha1.AnnotationPoll]
+	return token[:min(len(token), most)]
+}
+
+// suspend says on the source that it is not polled.
+func (r *FeedSourceReconciler) suspend(ctx context.Context, source *v1alpha1.FeedSource) error {
+	return r.write(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.ObservedGeneration = source.Generation
+		setSourceReady(source, verdict{reason: v1alpha1.ReasonSuspended, message: "Suspended: the feed is not polled and its items wait"}, r.Clock.Now())
+	})
+}
+
+// count brings the counts on the status up to date, not more often than countsInterval, and says
+// when the source is to be looked at again: at its next poll, or when the counts may be written.
+func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, next time.Time, err error) (ctrl.Result, error) {
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	items, err := itemsOf(ctx, r.Client, source)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	now := r.Clock.Now()
+	if counts := countByPhase(items); counts != source.Status.Items {
+		if from := watch.countsWritten.Add(countsInterval); now.Before(from) {
+			return lookAgain(now, earliest(next, from)), nil
+		}
+		watch.countsWritten = now
+		if err := r.write(ctx, source, func(source *v1alpha1.FeedSource) { source.Status.Items = counts }); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return lookAgain(now, next), nil
+}
+
+// write changes the status, on the live object if the cached one has become old.
+func (r *FeedSourceReconciler) write(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
+	uid := source.UID
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	return client.IgnoreNotFound(record(ctx, r.Client, r.Live, source, func(live *v1alpha1.FeedSource) bool {
+		if live.UID != uid {
+			return false
+		}
+		change(live)
+		return true
+	}))
+}
+
+func countByPhase(items []v1alpha1.FeedItem) v1alpha1.ItemCounts {
+	var counts v1alpha1.ItemCounts
+	for i := range items {
+		switch items[i].Status.Phase {
+		case v1alpha1.PhaseUnprocessed, "":
+			counts.Unprocessed++
+		case v1alpha1.PhaseDeferred:
+			counts.Deferred++
+		case v1alpha1.PhasePending:
+			counts.Pending++
+		case v1alpha1.PhaseProcessed:
+			counts.Processed++
+		case v1alpha1.PhaseFailed:
+			counts.Failed++
+		}
+	}
+	return counts
+}
+
+// lookAgain asks to be called at the given time; never, when it is zero.
+func lookAgain(now, at time.Time) ctrl.Result {
+	if at.IsZero() {
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: max(at.Sub(now), time.Millisecond)}
+}
+
+// earliest of two times, of which the zero one means never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+// due says when the source is to be polled next.
+func (w *watchedSource) due(source *v1alpha1.FeedSource) time.Time {
+	if !w.redo.IsZero() {
+		return w.redo
+	}
+	timing := polling.Timing{
+		UID:       string(source.UID),
+		Interval:  polling.EffectiveInterval(source.Interval(), int(source.Status.ConsecutiveFailures)),
+		Failing:   source.Status.ConsecutiveFailures > 0,
+		Changed:   w.changed(source),
+		LastPoll:  w.lastPoll,
+		Heartbeat: heartbeat,
+		FirstSeen: w.firstSeen,
+	}
+	if t := source.Status.NotBefore; t != nil {
+		timing.NotBefore = t.Time
+	}
+	if t := source.Status.LastPollTime; t != nil {
+		timing.RecordedPoll = t.Time
+	}
+	return polling.Due(timing)
+}

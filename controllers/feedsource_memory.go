@@ -1,0 +1,155 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/seen"
+)
+
+// validators tell whether a feed has changed since it was read last.
+type validators struct {
+	urlHash, etag, lastModified, bodyHash string
+}
+
+// match says whether an answer with a body is the one that was read before: some servers ignore
+// conditional requests.
+func (v validators) match(answer validators) bool {
+	if v.urlHash != answer.urlHash {
+		return false
+	}
+	return v.bodyHash == answer.bodyHash || (v.etag != "" && v.etag == answer.etag)
+}
+
+// memory is what is remembered of a source, during one poll.
+type memory struct {
+	// validators of the last answer that was taken.
+	validators validators
+	// answer of this poll.
+	answer validators
+	// object in the API server, nil while it was not read.
+	object *v1alpha1.FeedMemory
+	data   v1alpha1.FeedMemoryData
+	book   *seen.Memory
+	// lost is set when there should be a memory and there is none.
+	lost bool
+}
+
+// recall returns what decides about the request for the feed: the validators that this process
+// knows, or else those in the API server.
+func (r *FeedSourceReconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (*memory, error) {
+	memory := &memory{}
+	if watch.validators != nil {
+		memory.validators = *watch.validators
+	} else if err := memory.load(ctx, r.Live, source); err != nil {
+		return nil, err
+	}
+	if memory.validators.urlHash != urlHash(source.Spec.URL) {
+		memory.validators = validators{} // another feed now
+	}
+	return memory, nil
+}
+
+// load reads the memory from the API server, once.
+func (m *memory) load(ctx context.Context, live client.Reader, source *v1alpha1.FeedSource) error {
+	if m.object != nil {
+		return nil
+	}
+	var object v1alpha1.FeedMemory
+	err := live.Get(ctx, client.ObjectKey{Namespace: source.Namespace, Name: memoryName(source)}, &object)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	book, corrupt := seen.Load(object.Data)
+	if corrupt != nil {
+		ctrl.LoggerFrom(ctx).Error(corrupt, "The FeedMemory cannot be read and is begun anew", "memory", object.Name)
+		object.Data = v1alpha1.FeedMemoryData{}
+		if book, err = seen.Load(object.Data); err != nil {
+			return err
+		}
+	}
+	m.object, m.data, m.book = &object, object.Data, book
+	m.lost = m.data.URLHash == "" && source.Status.LastSuccessTime != nil
+	m.validators = validators{
+		urlHash: m.data.URLHash, etag: m.data.ETag, lastModified: m.data.LastModified, bodyHash: m.data.BodyHash,
+	}
+	return nil
+}
+
+// remember notes what was seen: all that the document lists, but what waits for room.
+func (m *memory) remember(entries []feed.Entry, plan polling.Plan) {
+	if plan.Held == 0 {
+		for _, entry := range entries {
+			m.book.Remember(feed.Identify(entry))
+		}
+		return
+	}
+	for _, entry := range entries {
+		if keys := feed.Identify(entry); m.book.Known(keys) {
+			m.book.Remember(keys)
+		}
+	}
+	for _, list := range [][]feed.Entry{plan.Remember, plan.Create} {
+		for _, entry := range list {
+			m.book.Remember(feed.Identify(entry))
+		}
+	}
+}
+
+// store writes the memory. While entries wait for room the validators stay as they were, so that
+// the next poll reads the feed again.
+func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.FeedSource, held bool) error {
+	m.book.Store(&m.data)
+	m.data.URLHash = m.answer.urlHash
+	if held {
+		m.answer.etag, m.answer.lastModified, m.answer.bodyHash = "", "", ""
+	}
+	const longestETag, longestDate = 1024, 256
+	m.data.ETag, m.data.LastModified, m.data.BodyHash = "", "", m.answer.bodyHash
+	if len(m.answer.etag) <= longestETag {
+		m.data.ETag = m.answer.etag
+	}
+	if len(m.answer.lastModified) <= longestDate {
+		m.data.LastModified = m.answer.lastModified
+	}
+	m.validators = m.answer
+	if m.object.ResourceVersion == "" {
+		object := &v1alpha1.FeedMemory{ObjectMeta: ownedBy(source, memoryName(source)), Data: m.data}
+		return c.Create(ctx, object)
+	}
+	if m.object.Data == m.data {
+		return nil
+	}
+	m.object.Data = m.data
+	err := c.Update(ctx, m.object)
+	if apierrors.IsNotFound(err) { // somebody deleted it during the poll
+		return c.Create(ctx, &v1alpha1.FeedMemory{ObjectMeta: ownedBy(source, memoryName(source)), Data: m.data})
+	}
+	return err
+}
+
+// memoryName is the name of a source's memory: of its UID, so that the memory of a source that was
+// deleted and created again is never taken for its own.
+func memoryName(source *v1alpha1.FeedSource) string {
+	const longest, hashLength = 253, 10
+	sum := sha256.Sum256([]byte(source.UID))
+	prefix := source.Name[:min(len(source.Name), longest-hashLength-1)]
+	return prefix + "-" + hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// urlHash stands for a URL where the URL itself, which may hold a token, should not be repeated.
+func urlHash(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return hex.EncodeToString(sum[:])[:32]
+}

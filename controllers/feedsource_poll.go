@@ -1,0 +1,212 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/seen"
+)
+
+// acceptFeeds asks for feeds first and takes what a server has.
+const acceptFeeds = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, " +
+	"application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
+
+// news is what one poll has found.
+type news struct {
+	// unchanged is set when the feed is as it was; then document is nil.
+	unchanged bool
+	document  *feed.Document
+	// movedTo is where the server says that the feed is now, for good.
+	movedTo string
+	created int
+	// held entries wait in the feed until there is room.
+	held int
+	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
+	rebuilt int
+}
+
+// poll asks for the feed once, makes items of what is new, and records how it went. It returns
+// when the next poll is due. An error is the API server's: then the poll is made again soon.
+func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (time.Time, error) {
+	log := ctrl.LoggerFrom(ctx)
+	header, err := feedCredentials(ctx, r.Live, source)
+	if err != nil {
+		return r.credentialsMissing(ctx, source, err)
+	}
+	token, generation, now := pollToken(source), source.Generation, r.Clock.Now()
+	memory, err := r.recall(ctx, source, watch)
+	if err != nil {
+		return time.Time{}, err
+	}
+	found, feedErr := r.read(ctx, source, header, memory)
+	if stopping := ctx.Err() != nil; stopping {
+		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
+	}
+	if feedErr == nil && !found.unchanged {
+		err = r.take(ctx, source, memory, &found)
+	}
+	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
+	if err != nil {
+		watch.validators, watch.redo = nil, now.Add(redoInterval)
+		log.Error(err, "Poll could not be written down", "redo", watch.redo)
+		return watch.redo, nil
+	}
+	watch.validators = new(memory.validators)
+
+	if feedErr != nil {
+		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
+		err = r.pollFailed(ctx, source, token, feedErr, now)
+	} else {
+		if !found.unchanged {
+			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held)
+		}
+		err = r.pollSucceeded(ctx, source, token, found, now)
+	}
+	return watch.due(source), err
+}
+
+// read fetches the feed, unless it is as it was, and parses it.
+func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, header http.Header, memory *memory) (news, error) {
+	response, err := r.Outbound.Get(ctx, outbound.Request{
+		URL:          source.Spec.URL,
+		Accept:       acceptFeeds,
+		Header:       header,
+		ETag:         memory.validators.etag,
+		LastModified: memory.validators.lastModified,
+		Timeout:      source.FetchTimeout(),
+	})
+	if err != nil {
+		return news{}, err
+	}
+	found := news{movedTo: response.MovedTo, rebuilt: -1}
+	sum := sha256.Sum256(response.Body)
+	answer := validators{
+		urlHash:      urlHash(source.Spec.URL),
+		etag:         response.Header.Get("ETag"),
+		lastModified: response.Header.Get("Last-Modified"),
+		bodyHash:     hex.EncodeToString(sum[:]),
+	}
+	if response.Status == http.StatusNotModified || memory.validators.match(answer) {
+		found.unchanged = true
+		return found, nil
+	}
+	found.document, err = feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
+	memory.answer = answer
+	return found, err
+}
+
+// take makes items of the entries that were never seen, the oldest first, and then remembers what
+// was seen. A crash in between repeats work and loses nothing, because an item's name follows
+// from its identity.
+func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSource, memory *memory, found *news) error {
+	if err := memory.load(ctx, r.Live, source); err != nil {
+		return err
+	}
+	entries := found.document.Entries
+	items, err := itemsOf(ctx, r.Client, source)
+	if err != nil {
+		return err
+	}
+	book := memory.book
+	for i := range items {
+		book.Remember(feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL))
+	}
+	book.Observe(entries)
+
+	plan := planOf(source, memory, freshOf(book, entries), int(countByPhase(items).Active()))
+	found.held, found.rebuilt = plan.Held, -1
+	if memory.lost {
+		found.rebuilt = len(plan.Remember)
+	}
+	for i := range plan.Create {
+		switch err := r.Client.Create(ctx, newItem(source, plan.Create[i], book.Trust())); {
+		case err == nil:
+			found.created++
+		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
+		default:
+			return fmt.Errorf("create a FeedItem: %w", err)
+		}
+	}
+	memory.remember(entries, plan)
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	return memory.store(ctx, r.Client, source, plan.Held > 0)
+}
+
+// freshOf returns the entries that were never seen, in document order, each once.
+func freshOf(book *seen.Memory, entries []feed.Entry) []feed.Entry {
+	var fresh []feed.Entry
+	listed := map[string]bool{}
+	for _, entry := range entries {
+		name := feed.ItemName("", "", entry, book.Trust())
+		if !listed[name] && !book.Known(feed.Identify(entry)) {
+			fresh = append(fresh, entry)
+		}
+		listed[name] = true
+	}
+	return fresh
+}
+
+// planOf decides which fresh entries become items.
+func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, active int) polling.Plan {
+	if memory.lost {
+		return polling.Plan{Remember: fresh}
+	}
+	first := polling.First{Poll: memory.data.URLHash != memory.answer.urlHash, Items: source.InitialItems()}
+	return polling.PlanFresh(fresh, first, source.MaxActiveItems()-active)
+}
+
+// newItem makes the item of an entry. It does not block the deletion of its source.
+func newItem(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust) *v1alpha1.FeedItem {
+	item := &v1alpha1.FeedItem{
+		ObjectMeta: ownedBy(source, feed.ItemName(source.Name, string(source.UID), entry, trust)),
+		Spec: v1alpha1.FeedItemSpec{
+			SourceRef:  v1alpha1.SourceReference{Name: source.Name, UID: source.UID},
+			GUID:       entry.GUID,
+			URL:        entry.URL,
+			Title:      entry.Title,
+			Author:     entry.Author,
+			Categories: entry.Categories,
+		},
+	}
+	if !entry.Published.IsZero() {
+		item.Spec.PublishedTime = &metav1.Time{Time: entry.Published}
+	}
+	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(entry.Content)
+	return item
+}
+
+// ownedBy is the metadata of an object that goes when its source goes.
+func ownedBy(source *v1alpha1.FeedSource, name string) metav1.ObjectMeta {
+	const longestLabel = 63
+	meta := metav1.ObjectMeta{
+		Namespace: source.Namespace,
+		Name:      name,
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(),
+			Kind:       "FeedSource",
+			Name:       source.Name,
+			UID:        source.UID,
+			Controller: new(true),
+		}},
+	}
+	if len(source.Name) <= longestLabel {
+		meta.Labels = map[string]string{v1alpha1.LabelSource: source.Name}
+	}
+	return meta
+}

@@ -1,0 +1,242 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// maxMessage bounds the message of a condition, in bytes.
+const maxMessage = 2000
+
+// verdict is what the conditions of a source are to say.
+type verdict struct {
+	ready           bool
+	reason, message string
+	// retrying is set while the operator will try again by itself.
+	retrying bool
+	// stalled is set when only a person can help.
+	stalled bool
+}
+
+// pollSucceeded records a poll that went well. A feed without news is written down once an hour.
+func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alpha1.FeedSource, token string, found news, now time.Time) error {
+	generation := source.Generation
+	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		status := &source.Status
+		if document := found.document; document != nil {
+			status.Title, status.Format = cut(document.Title, 512), cut(document.Format, 64)
+		}
+		if !found.unchanged {
+			setDamaged(source, found.document.Warning(), now)
+			setPaused(source, found.held, now)
+			setRebuilt(source, found.rebuilt, now)
+		}
+		interval := source.Interval()
+		news := !found.unchanged || status.ConsecutiveFailures > 0 || token != status.LastHandledPoll ||
+			status.ObservedGeneration != generation || status.EffectiveInterval == nil || status.EffectiveInterval.Duration != interval
+		if last := status.LastPollTime; !news && last != nil && now.Sub(last.Time) < heartbeat {
+			return
+		}
+		status.ObservedGeneration, status.LastHandledPoll = generation, token
+		status.LastPollTime, status.LastSuccessTime = &metav1.Time{Time: now}, &metav1.Time{Time: now}
+		status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: interval}, nil
+		status.ConsecutiveFailures, status.Failure = 0, nil
+		setSourceReady(source, verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: readsWell(source, found)}, now)
+	})
+}
+
+func readsWell(source *v1alpha1.FeedSource, found news) string {
+	name := source.Status.Format
+	if source.Status.Title != "" {
+		name = fmt.Sprintf("%q (%s)", source.Status.Title, name)
+	}
+	message := fmt.Sprintf("Reads %s every %s", name, human(source.Interval()))
+	if found.movedTo != "" {
+		message += ". The feed has moved for good: set spec.url to " + failure.Mask(found.movedTo)
+	}
+	return message
+}
+
+// pollFailed records a poll that did not get a feed. The next one comes later with each failure,
+// but it always comes, unless the server says that the feed is gone for good.
+func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource, token string, err error, now time.Time) error {
+	generation := source.Generation
+	cause := failure.Classify(err)
+	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		status := &source.Status
+		status.ObservedGeneration, status.LastHandledPoll = generation, token
+		status.LastPollTime = &metav1.Time{Time: now}
+		status.ConsecutiveFailures++
+		status.Failure = failure.Record(err, v1alpha1.StagePoll, hostOf(source.Spec.URL), now)
+		status.Failure.Retryable = cause.Status != http.StatusGone
+		interval := polling.EffectiveInterval(source.Interval(), int(status.ConsecutiveFailures))
+		status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: interval}, nil
+		next := now.Add(interval)
+		if cause.RetryAfter > 0 {
+			asked := now.Add(min(cause.RetryAfter, polling.MaxInterval))
+			status.NotBefore = &metav1.Time{Time: asked}
+			if asked.After(next) {
+				next = asked
+			}
+		}
+		said := verdict{reason: v1alpha1.ReasonPollFailed, retrying: true}
+		switch {
+		case cause.Status == http.StatusGone:
+			said = verdict{reason: v1alpha1.ReasonFeedGone, stalled: true}
+		case cause.Type == failure.TypeNotAFeed:
+			said.reason = v1alpha1.ReasonNotAFeed
+		}
+		said.message = strings.TrimRight(status.Failure.Message, ".")
+		if said.stalled {
+			said.message += ". The feed is not polled any more: change spec.url, or annotate the source with " +
+				v1alpha1.AnnotationPoll + " to try once more"
+		} else {
+			said.message += fmt.Sprintf(". Failure %d in a row; the next poll is at %s", status.ConsecutiveFailures, next.UTC().Format(time.RFC3339))
+		}
+		setSourceReady(source, said, now)
+	})
+}
+
+// credentialsMissing records that the feed cannot be asked for, and looks again soon. It is no
+// poll, and counts as no failure.
+func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, err error) (time.Time, error) {
+	unusable, ok := errors.AsType[*unusableSecret](err)
+	if !ok {
+		return time.Time{}, err
+	}
+	now, generation := r.Clock.Now(), source.Generation
+	return now.Add(secretInterval), r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.ObservedGeneration = generation
+		setSourceReady(source, verdict{
+			reason: string(v1alpha1.ReasonWaiting), message: unusable.Error() + ". The feed is polled as soon as it is there", retrying: true,
+		}, now)
+	})
+}
+
+// transition writes the status, and then tells if the source has become ready or has ceased to be.
+func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
+	before := readyOf(source.Status.Conditions)
+	if err := r.write(ctx, source, change); err != nil {
+		return err
+	}
+	after := readyOf(source.Status.Conditions)
+	if after.Status == before.Status && after.Reason == before.Reason {
+		return nil
+	}
+	reason, healthy := after.Reason, after.Status == metav1.ConditionTrue
+	if healthy && before.Status == metav1.ConditionFalse && before.Reason != v1alpha1.ReasonSuspended {
+		reason = v1alpha1.ReasonRecovered
+	}
+	telemetry.SourceTransition(r.Recorder, source, healthy, reason, after.Message)
+	return nil
+}
+
+// setSourceReady sets Ready, and Reconciling or Stalled where they apply.
+func setSourceReady(source *v1alpha1.FeedSource, said verdict, now time.Time) {
+	setReady(&source.Status.Conditions, source.Status.ObservedGeneration, said, now)
+}
+
+func setReady(conditions *[]metav1.Condition, generation int64, said verdict, now time.Time) {
+	set := func(kind string, yes bool) {
+		status := metav1.ConditionFalse
+		if yes {
+			status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(conditions, metav1.Condition{
+			Type: kind, Status: status, Reason: said.reason, Message: cut(said.message, maxMessage),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+	set(v1alpha1.ConditionReady, said.ready)
+	for kind, yes := range map[string]bool{v1alpha1.ConditionReconciling: said.retrying, v1alpha1.ConditionStalled: said.stalled} {
+		if yes {
+			set(kind, true)
+		} else {
+			meta.RemoveStatusCondition(conditions, kind)
+		}
+	}
+}
+
+// setDamaged says what of the feed could not be used.
+func setDamaged(source *v1alpha1.FeedSource, warning string, now time.Time) {
+	note(source, v1alpha1.ConditionDamaged, v1alpha1.ReasonPartlyRead, warning, now)
+}
+
+// setPaused says whether entries wait in the feed because the source has too many open items.
+func setPaused(source *v1alpha1.FeedSource, held int, now time.Time) {
+	message := ""
+	if held > 0 {
+		message = fmt.Sprintf("The source has %d unfinished items, as many as spec.maxActiveItems allows; "+
+			"%d entries wait in the feed until some are finished", source.MaxActiveItems(), held)
+	}
+	note(source, v1alpha1.ConditionCreationPaused, v1alpha1.ReasonActiveItemsLimit, message, now)
+}
+
+// setRebuilt says that the memory was gone, until the next poll that finds it.
+func setRebuilt(source *v1alpha1.FeedSource, seen int, now time.Time) {
+	message := ""
+	if seen >= 0 {
+		message = fmt.Sprintf("The FeedMemory of this source was gone. So that nothing is published twice, "+
+			"the %d entries that the feed lists without an item were marked as seen, and none became an item", seen)
+	}
+	note(source, v1alpha1.ConditionMemoryRebuilt, v1alpha1.ReasonMemoryMissing, message, now)
+}
+
+// note sets a condition that is there only while there is something to say.
+func note(source *v1alpha1.FeedSource, kind, reason, message string, now time.Time) {
+	if message == "" {
+		meta.RemoveStatusCondition(&source.Status.Conditions, kind)
+		return
+	}
+	meta.SetStatusCondition(&source.Status.Conditions, metav1.Condition{
+		Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: cut(message, maxMessage),
+		ObservedGeneration: source.Generation, LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
+func stalledBecause(source *v1alpha1.FeedSource, reason string) bool {
+	stalled := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionStalled)
+	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == reason
+}
+
+func readyOf(conditions []metav1.Condition) metav1.Condition {
+	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
+		return *ready
+	}
+	return metav1.Condition{Status: metav1.ConditionUnknown}
+}
+
+// cut shortens a text to so many bytes, on the border of a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// human writes a duration without its zero parts: 15m, not 15m0s.
+func human(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

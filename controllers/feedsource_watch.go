@@ -1,0 +1,62 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// watchedSource is what this process knows of a source beyond its status, so that an unchanged
+// feed costs neither a write nor a read of its memory. All of it can be lost.
+//
+// A key is reconciled by one worker at a time, so its fields need no lock.
+type watchedSource struct {
+	uid types.UID
+	// firstSeen is when this process saw the source first.
+	firstSeen time.Time
+	// lastPoll is when this process polled it last.
+	lastPoll time.Time
+	// generation and token are those of the last poll of this process.
+	generation int64
+	token      string
+	// redo is when a poll is to be made again whose result could not be written; zero: none.
+	redo time.Time
+	// countsWritten is when the counts were written last.
+	countsWritten time.Time
+	// validators of the last answer, nil until they were read or written once.
+	validators *validators
+}
+
+// watchedSources are the sources that this process has seen.
+type watchedSources struct {
+	mu     sync.Mutex
+	byName map[types.NamespacedName]*watchedSource
+}
+
+func (w *watchedSources) of(source *v1alpha1.FeedSource, now time.Time) *watchedSource {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := client.ObjectKeyFromObject(source)
+	known := w.byName[key]
+	if known == nil || known.uid != source.UID {
+		known = &watchedSource{uid: source.UID, firstSeen: now}
+		if w.byName == nil {
+			w.byName = map[types.NamespacedName]*watchedSource{}
+		}
+		w.byName[key] = known
+	}
+	return known
+}
+
+func (w *watchedSources) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.byName, key)
+}

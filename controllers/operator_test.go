@@ -1,0 +1,261 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/provider/extractive"
+)
+
+var server *apitest.Server
+
+func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
+
+// world is a namespace with an operator of its own, whose clock the test sets.
+type world struct {
+	t         *testing.T
+	client    client.WithWatch
+	namespace string
+	clock     *clocktesting.FakeClock
+	builtin   provider.Provider
+	lookAt    func(kind string, name types.NamespacedName)
+	stop      func()
+}
+
+// newWorld starts an operator in a namespace of its own.
+func newWorld(t *testing.T, change ...func(*world)) *world {
+	t.Helper()
+	w := &world{
+		t: t, client: server.Client, namespace: server.Namespace(t),
+		clock:   clocktesting.NewFakeClock(time.Now().Truncate(time.Second)),
+		builtin: extractive.New(),
+	}
+	for _, c := range change {
+		c(w)
+	}
+	w.start()
+	return w
+}
+
+// start starts an operator, as after a restart: nothing is left but what the API server holds.
+func (w *world) start() {
+	w.t.Helper()
+	manager, err := ctrl.NewManager(server.Config, ctrl.Options{
+		Scheme:     apitest.Scheme(),
+		Cache:      controllers.CacheOptions(w.namespace),
+		Client:     controllers.ClientOptions(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.lookAt, err = controllers.SetupForTest(w.t.Context(), manager, controllers.Options{
+		Clock:           w.clock,
+		Outbound:        outbound.New(outbound.Config{UserAgent: "feed-operator/test", AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
+		Providers:       func(*v1alpha1.AIProvider) (provider.Provider, error) { return w.builtin, nil },
+		Builtin:         w.builtin,
+		ItemWorkers:     64,
+		PollWorkers:     8,
+		RequestsPerHost: 8,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- manager.Start(ctx) }()
+	stopped := false
+	w.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Errorf("operator: %v", err)
+		}
+	}
+	w.t.Cleanup(w.stop)
+}
+
+// restart stops the operator and starts another one.
+func (w *world) restart() {
+	w.t.Helper()
+	w.stop()
+	w.start()
+}
+
+// source makes a FeedSource that reads a URL.
+func (w *world) source(name, url string, change ...func(*v1alpha1.FeedSource)) *v1alpha1.FeedSource {
+	w.t.Helper()
+	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	source.Spec.URL = url
+	source.Spec.InitialItems = new(int32(1000))
+	for _, c := range change {
+		c(source)
+	}
+	if err := w.client.Create(w.t.Context(), source); err != nil {
+		w.t.Fatal(err)
+	}
+	return source
+}
+
+// poll has a source polled now, and waits until it was.
+func (w *world) poll(name string) *v1alpha1.FeedSource {
+	w.t.Helper()
+	token := fmt.Sprint(time.Now().UnixNano())
+	w.annotate(&v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}, v1alpha1.AnnotationPoll, token)
+	return w.untilSource(name, func(source *v1alpha1.FeedSource) error {
+		if source.Status.LastHandledPoll != token {
+			return fmt.Errorf("not polled yet: %+v", source.Status)
+		}
+		return nil
+	})
+}
+
+func (w *world) annotate(object client.Object, name, value string) {
+	w.t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, name, value)
+	if err := w.client.Patch(w.t.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// retry annotates an item for a forced retry.
+func (w *world) retry(name, token string) {
+	w.t.Helper()
+	w.annotate(&v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}, v1alpha1.AnnotationRetry, token)
+}
+
+// untilSource waits until a source passes a check, and returns it.
+func (w *world) untilSource(name string, check func(*v1alpha1.FeedSource) error) *v1alpha1.FeedSource {
+	w.t.Helper()
+	var source v1alpha1.FeedSource
+	apitest.Eventually(w.t, func(ctx context.Context) error {
+		source = v1alpha1.FeedSource{}
+		key := types.NamespacedName{Namespace: w.namespace, Name: name}
+		if err := w.client.Get(ctx, key, &source); err != nil {
+			return err
+		}
+		err := check(&source)
+		if err != nil {
+			w.lookAt(controllers.SourceKey, key)
+		}
+		return err
+	})
+	checkRules(w.t, source.Generation, source.Status.ObservedGeneration, source.Status.Conditions)
+	return &source
+}
+
+// items lists the items of a source, as `kubectl get --field-selector` does.
+func (w *world) items(ctx context.Context, source string) ([]v1alpha1.FeedItem, error) {
+	var list v1alpha1.FeedItemList
+	err := w.client.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingFields{"spec.sourceRef.name": source})
+	return list.Items, err
+}
+
+// untilItems waits until the items of a source pass a check, and returns them.
+func (w *world) untilItems(source string, check func([]v1alpha1.FeedItem) error) []v1alpha1.FeedItem {
+	w.t.Helper()
+	var items []v1alpha1.FeedItem
+	apitest.Eventually(w.t, func(ctx context.Context) error {
+		var err error
+		if items, err = w.items(ctx, source); err != nil {
+			return err
+		}
+		if err = check(items); err != nil {
+			for i := range items {
+				w.lookAt(controllers.ItemKey, client.ObjectKeyFromObject(&items[i]))
+			}
+		}
+		return err
+	})
+	return items
+}
+
+// untilItem waits until the only item of a source passes a check, and returns it.
+func (w *world) untilItem(source string, check func(*v1alpha1.FeedItem) error) *v1alpha1.FeedItem {
+	w.t.Helper()
+	items := w.untilItems(source, func(items []v1alpha1.FeedItem) error {
+		if len(items) != 1 {
+			return fmt.Errorf("%d items, want one", len(items))
+		}
+		return check(&items[0])
+	})
+	return &items[0]
+}
+
+// inPhase checks for a phase and a reason.
+func inPhase(phase v1alpha1.Phase, reason v1alpha1.Reason) func(*v1alpha1.FeedItem) error {
+	return func(item *v1alpha1.FeedItem) error {
+		if item.Status.Phase != phase || item.Status.Reason != reason {
+			return fmt.Errorf("item %s (%s) is %s/%q, want %s/%q: %+v", item.Name, item.Spec.Title,
+				item.Status.Phase, item.Status.Reason, phase, reason, item.Status.Failure)
+		}
+		return nil
+	}
+}
+
+// allProcessed checks that there are n items, each with a summary.
+func allProcessed(n int) func([]v1alpha1.FeedItem) error {
+	return func(items []v1alpha1.FeedItem) error {
+		if len(items) != n {
+			return fmt.Errorf("%d items, want %d", len(items), n)
+		}
+		for i := range items {
+			if err := inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)(&items[i]); err != nil {
+				return err
+			}
+			if items[i].Status.Summary == nil {
+				return errors.New("processed without a summary")
+			}
+		}
+		return nil
+	}
+}
+
+// checkRules holds the rules of kstatus against conditions: Ready is there; Reconciling and
+// Stalled are there only while they are true, and never both.
+func checkRules(t *testing.T, generation, observed int64, conditions []metav1.Condition) {
+	t.Helper()
+	there := map[string]metav1.ConditionStatus{}
+	for _, condition := range conditions {
+		there[condition.Type] = condition.Status
+		if condition.Message == "" && condition.Type == v1alpha1.ConditionReady {
+			t.Errorf("condition %s says nothing", condition.Type)
+		}
+	}
+	if _, ready := there[v1alpha1.ConditionReady]; !ready {
+		t.Error("there is no Ready condition")
+	}
+	reconciling, isReconciling := there[v1alpha1.ConditionReconciling]
+	stalled, isStalled := there[v1alpha1.ConditionStalled]
+	if isReconciling && isStalled || isReconciling && reconciling != metav1.ConditionTrue || isStalled && stalled != metav1.ConditionTrue {
+		t.Errorf("Reconciling and Stalled break the rules: %+v", conditions)
+	}
+	if observed != generation {
+		t.Errorf("observed generation %d of %d", observed, generation)
+	}
+}

@@ -1,0 +1,77 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// The keys of Secrets.
+const (
+	keyUsername = "username"
+	keyPassword = "password"
+	keyToken    = "token"
+)
+
+// unusableSecret says what a person has to change about a Secret. It never holds a value of it.
+type unusableSecret struct {
+	name, problem string
+}
+
+func (e *unusableSecret) Error() string { return fmt.Sprintf("Secret %q %s", e.name, e.problem) }
+
+// secretOf reads a Secret, always from the API server. Tokens of service accounts are refused:
+// who may write a FeedSource must not be able to send one to a URL of their own.
+func secretOf(ctx context.Context, live client.Reader, namespace string, ref v1alpha1.SecretReference) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, &unusableSecret{ref.Name, "does not exist in this namespace"}
+	case err != nil:
+		return nil, err
+	case secret.Type == corev1.SecretTypeServiceAccountToken:
+		return nil, &unusableSecret{ref.Name, "is the token of a service account, which is never sent anywhere: use a Secret of your own"}
+	}
+	return &secret, nil
+}
+
+// feedCredentials returns the headers with which a source's feed is asked for: the extra ones,
+// and basic or bearer credentials.
+func feedCredentials(ctx context.Context, live client.Reader, source *v1alpha1.FeedSource) (http.Header, error) {
+	if source.Spec.SecretRef == nil {
+		return nil, nil
+	}
+	secret, err := secretOf(ctx, live, source.Namespace, *source.Spec.SecretRef)
+	if err != nil {
+		return nil, err
+	}
+	value := func(key string) string { return strings.TrimRight(string(secret.Data[key]), "\r\n") }
+	header := http.Header{}
+	for _, extra := range source.Spec.Headers {
+		if _, there := secret.Data[extra.SecretKey]; !there {
+			return nil, &unusableSecret{secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
+		}
+		header.Set(extra.Name, value(extra.SecretKey))
+	}
+	switch {
+	case value(keyToken) != "":
+		header.Set("Authorization", "Bearer "+value(keyToken))
+	case value(keyUsername) != "" || value(keyPassword) != "":
+		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(value(keyUsername)+":"+value(keyPassword))))
+	case len(source.Spec.Headers) == 0:
+		return nil, &unusableSecret{secret.Name, "has none of the keys token, or username and password"}
+	}
+	return header, nil
+}

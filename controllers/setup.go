@@ -1,0 +1,126 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// SetupWithManager registers the controller of items. It looks at an item when it appears, when
+// its retry annotation changes, when its source changes, and when its turn comes; not at its own
+// writes.
+func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).
+		For(&v1alpha1.FeedItem{}, builder.WithPredicates(annotationChanged(v1alpha1.AnnotationRetry))).
+		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(&r.Waker.items).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
+		Complete(r)
+}
+
+// openItemsOf names the unfinished items of a source whose spec has changed.
+func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
+	source, ok := object.(*v1alpha1.FeedSource)
+	if !ok {
+		return nil
+	}
+	items, err := itemsOf(ctx, r.Client, source)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Items of a changed source could not be listed", "source", source.Name)
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range items {
+		if !items[i].Terminal() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
+		}
+	}
+	return requests
+}
+
+// SetupWithManager registers the controller of sources. It looks at a source when its spec or its
+// poll annotation changes, when a poll is due, and, at most once a minute, when its items have
+// changed their phases.
+func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
+	changed := predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationPoll))
+	return ctrl.NewControllerManagedBy(manager).
+		For(&v1alpha1.FeedSource{}, builder.WithPredicates(changed)).
+		Watches(&v1alpha1.FeedItem{}, countLater{}).
+		WatchesRawSource(&r.Waker.sources).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
+		Complete(r)
+}
+
+// annotationChanged lets through objects that appear, and those of which the annotation has a new value.
+func annotationChanged(name string) predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectNew.GetAnnotations()[name] != e.ObjectOld.GetAnnotations()[name]
+		},
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// countLater queues the source of an item whose phase has changed, late enough for all changes
+// of a minute to be counted at once: a key that waits in the queue already is not added again.
+type countLater struct{}
+
+type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Create implements handler.EventHandler.
+func (countLater) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
+	enqueueLater(e.Object, queue)
+}
+
+// Update implements handler.EventHandler.
+func (countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
+	before, after := asItem(e.ObjectOld), asItem(e.ObjectNew)
+	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
+		enqueueLater(after, queue)
+	}
+}
+
+// Delete implements handler.EventHandler.
+func (countLater) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
+	enqueueLater(e.Object, queue)
+}
+
+// Generic implements handler.EventHandler.
+func (countLater) Generic(context.Context, event.GenericEvent, sourceQueue) {}
+
+func enqueueLater(object client.Object, queue sourceQueue) {
+	const countDelay = 2 * time.Second // the first change shows soon, the rest of the minute together
+	item := asItem(object)
+	if item == nil {
+		return
+	}
+	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}}
+	if byPriority, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		byPriority.AddWithOpts(priorityqueue.AddOpts{After: countDelay, Priority: new(handler.LowPriority)}, request)
+		return
+	}
+	queue.AddAfter(request, countDelay)
+}
+
+func asItem(object client.Object) *v1alpha1.FeedItem {
+	item, _ := object.(*v1alpha1.FeedItem)
+	return item
+}

@@ -1,0 +1,80 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+const (
+	// resultWrites is how often a result that meets a newer version is worked out again.
+	resultWrites = 5
+	// writeTimeout bounds the writing of a result, the retries included.
+	writeTimeout = 10 * time.Second
+)
+
+// claim writes a status that change makes of a live object; where change returns false, nothing is
+// written. When the object has changed since it was read, the claim is lost (a Conflict), and so
+// is the right to act.
+func claim[T client.Object](ctx context.Context, c client.Client, live T, change func(T) bool) error {
+	before, _ := live.DeepCopyObject().(T)
+	if !change(live) || apiequality.Semantic.DeepEqual(before, live) {
+		return nil
+	}
+	return c.Status().Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// record writes a result. When the object has changed since it was read, the result is worked out
+// again on the live one, so that it is not lost because somebody annotated the object meanwhile.
+// Change returns false where the result does not belong on the object any more. Afterwards object
+// is what the API server holds.
+func record[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, live client.Reader, object P, change func(P) bool) error {
+	for range resultWrites {
+		attempt, _ := object.DeepCopyObject().(P)
+		err := claim(ctx, c, attempt, change)
+		if err == nil {
+			*object = *attempt
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		newer := P(new(T)) // decoding into an object that is not empty would merge the two
+		if err := live.Get(ctx, client.ObjectKeyFromObject(object), newer); err != nil {
+			return err
+		}
+		*object = *newer
+	}
+	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("status").GroupResource(), object.GetName(),
+		errors.New("the object changed at every one of the tries to write the result"))
+}
+
+// recording returns a context for the writing of a result, which a stop of the manager does not end.
+func recording(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+}
+
+// sourceOf returns the source that an item came from, or nil if it is gone, going or another one
+// of the same name: such an item is not worked on.
+func sourceOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem) (*v1alpha1.FeedSource, error) {
+	var source v1alpha1.FeedSource
+	key := client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
+	if err := reader.Get(ctx, key, &source); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if source.UID != item.Spec.SourceRef.UID || !source.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	return &source, nil
+}

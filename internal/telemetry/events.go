@@ -1,0 +1,84 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package telemetry holds what the operator tells about itself: its Events, each with a function
+// of its own, so that they read the same wherever they come from.
+//
+// An Event is a write to the API server. So there is one at a transition only, and only after
+// the write that it reports has succeeded.
+package telemetry
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// Actions of Events: what the operator was doing.
+const (
+	actionPoll    = "Poll"
+	actionProcess = "Process"
+	actionCheck   = "Check"
+)
+
+// ItemDeferred says that an item failed for the first time and will be tried again.
+func ItemDeferred(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
+	recorder.Eventf(item, nil, corev1.EventTypeWarning, string(item.Status.Reason), actionProcess, "%s",
+		note("%s. To be tried again", message(item)))
+}
+
+// ItemFailed says that an item failed for good.
+func ItemFailed(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
+	recorder.Eventf(item, nil, corev1.EventTypeWarning, string(item.Status.Reason), actionProcess, "%s",
+		note("%s. Failed for good after %d retries", message(item), item.Status.RetryCount))
+}
+
+// ItemRevived says that a finished item is being worked on again, because a person asked for it.
+func ItemRevived(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
+	recorder.Eventf(item, nil, corev1.EventTypeNormal, v1alpha1.ReasonProgressing, actionProcess,
+		"The retry annotation has brought the item back to work")
+}
+
+// SourceTransition says that the readiness of a source has changed, and why.
+func SourceTransition(recorder events.EventRecorder, source *v1alpha1.FeedSource, healthy bool, reason, message string) {
+	recorder.Eventf(source, nil, eventType(healthy), reason, actionPoll, "%s", note("%s", message))
+}
+
+// ProviderTransition says that the readiness of a provider has changed, and why.
+func ProviderTransition(recorder events.EventRecorder, provider *v1alpha1.AIProvider, healthy bool, reason, message string) {
+	recorder.Eventf(provider, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
+}
+
+func eventType(healthy bool) string {
+	if healthy {
+		return corev1.EventTypeNormal
+	}
+	return corev1.EventTypeWarning
+}
+
+func message(item *v1alpha1.FeedItem) string {
+	if item.Status.Failure == nil {
+		return string(item.Status.Reason)
+	}
+	return item.Status.Failure.Message
+}
+
+// note bounds an Event's note, which may be 1,024 bytes long.
+func note(format string, args ...any) string {
+	const limit = 1000
+	text := fmt.Sprintf(format, args...)
+	if len(text) <= limit {
+		return text
+	}
+	end := 0
+	for i := range text { // i is on the border of a character
+		if i > limit-len("…") {
+			break
+		}
+		end = i
+	}
+	return text[:end] + "…"
+}
