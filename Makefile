@@ -1,0 +1,105 @@
+# Everything a developer does here. `make` lists it.
+
+# Where the local control plane keeps its data, logs and kubeconfig.
+DEV_DIR ?= .dev
+# make run: 1 stops when all sample items are done, and fails if they do not get there.
+ONCE ?=
+# make run: manifests to apply instead of config/samples, separated by commas.
+SOURCE ?=
+# make fuzz: how long each target is fuzzed.
+FUZZTIME ?= 30s
+# make test: packages and further flags, such as `make test PACKAGES=./internal/... TESTFLAGS=-v`.
+PACKAGES ?= ./...
+TESTFLAGS ?=
+# What the operator says its version is.
+VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),devel)
+
+# The race detector needs a C compiler.
+RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race)
+# Tools are built once for each version of their module.
+TOOLS_VERSION := $(firstword $(shell cat hack/tools/go.mod hack/tools/go.sum | cksum))
+GOLANGCI_LINT := bin/tools/golangci-lint-$(TOOLS_VERSION)
+CONTROLLER_GEN := bin/tools/controller-gen-$(TOOLS_VERSION)
+GENERATED := api config
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+##@ Run
+
+.PHONY: run
+run: build bin/dev ## Run the operator on a new local control plane, with sample sources (ONCE=1, SOURCE=file.yaml)
+	@exec bin/dev run --dir '$(DEV_DIR)' $(if $(filter-out 0,$(ONCE)),--once) $(if $(SOURCE),--source '$(SOURCE)')
+
+.PHONY: devcluster
+devcluster: bin/dev ## Run a local control plane; its data is kept
+	@exec bin/dev cluster --dir '$(DEV_DIR)'
+
+##@ Check
+
+.PHONY: test
+test: bin/dev ## Run all tests against a real API server (PACKAGES, TESTFLAGS)
+	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" go test $(RACE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Lint
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: verify
+verify: generate ## Check that generated files, go.mod and go.sum are up to date
+	@changed="$$(git status --porcelain -- $(GENERATED))"; if [ -n "$$changed" ]; then \
+		echo "These files are not what 'make generate' makes, or are not committed:"; echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; fi
+	go mod tidy -diff
+	cd hack/tools && go mod tidy -diff
+	go vet ./...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a while (FUZZTIME)
+	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do \
+		for target in $$(go test -list '^Fuzz' "$$package" | grep '^Fuzz'); do \
+			echo "$$package $$target"; \
+			go test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime '$(FUZZTIME)' || exit 1; \
+		done; \
+	done
+
+.PHONY: bench
+bench: build bin/dev ## Measure what the operator promises about speed, memory and writes
+	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" go run ./hack/bench
+
+##@ Build
+
+.PHONY: build
+build: ## Build the operator: bin/manager
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs and the operator's role
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:artifacts:config=config/crd/bases
+	$(CONTROLLER_GEN) rbac:roleName=feed-operator-manager paths=./controllers/... output:rbac:artifacts:config=config/rbac
+
+.PHONY: clean
+clean: ## Remove what was built and the local control plane's data (what takes long to get stays: bin/k8s, bin/tools)
+	rm -rf bin/manager bin/dev '$(DEV_DIR)' dist
+
+# Go knows best whether it is up to date.
+.PHONY: bin/dev
+bin/dev:
+	@go build -o $@ ./hack/dev
+
+$(GOLANGCI_LINT):
+	cd hack/tools && go build -o '$(CURDIR)/$@.partial' github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@mv $@.partial $@
+
+$(CONTROLLER_GEN):
+	cd hack/tools && go build -o '$(CURDIR)/$@.partial' sigs.k8s.io/controller-tools/cmd/controller-gen
+	@mv $@.partial $@
+
+##@ Help
+
+.PHONY: help
+help: ## Show this
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z_\/-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

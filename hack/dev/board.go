@@ -1,0 +1,197 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/width"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// titleWidth is how many columns of a terminal a title may take.
+const titleWidth = 64
+
+// board shows what happens to sources and items, a line for each change that a person wants to see.
+type board struct {
+	stop func()
+
+	mu    sync.Mutex
+	out   io.Writer
+	lines int
+	// shown is what was last said about each object.
+	shown map[types.UID]string
+	// phases of the items that exist.
+	phases map[types.UID]v1alpha1.Phase
+}
+
+func newBoard(out io.Writer) *board {
+	return &board{stop: func() {}, out: out, shown: map[types.UID]string{}, phases: map[types.UID]v1alpha1.Phase{}}
+}
+
+// watchBoard makes a board of what the API server reports, until its stop is called.
+func watchBoard(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, out io.Writer) (*board, error) {
+	b := newBoard(out)
+	objects, err := cache.New(config, cache.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range []client.Object{&v1alpha1.FeedSource{}, &v1alpha1.FeedItem{}} {
+		informer, err := objects.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, err
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    b.saw,
+			UpdateFunc: func(_, object any) { b.saw(object) },
+			DeleteFunc: b.gone,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = objects.Start(ctx)
+	}()
+	b.stop = func() {
+		cancel()
+		<-ended
+	}
+	return b, nil
+}
+
+func (b *board) saw(object any) {
+	switch object := object.(type) {
+	case *v1alpha1.FeedItem:
+		b.sawItem(object, time.Now())
+	case *v1alpha1.FeedSource:
+		b.sawSource(object, time.Now())
+	}
+}
+
+func (b *board) sawItem(item *v1alpha1.FeedItem, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.phases[item.UID] = item.Status.Phase
+
+	said := fmt.Sprint(item.Status.Phase, item.Status.Reason, item.Status.RetryCount)
+	if b.shown[item.UID] == said {
+		return
+	}
+	b.shown[item.UID] = said
+	b.line(now, item.Spec.SourceRef.Name, string(item.Status.Phase), string(item.Status.Reason), item.Spec.Title)
+	if detail := whyItem(item); detail != "" {
+		_, _ = fmt.Fprintf(b.out, "%10s└ %s\n", "", detail)
+	}
+}
+
+// whyItem says what went wrong with an item and when it is tried again.
+func whyItem(item *v1alpha1.FeedItem) string {
+	var said []string
+	if item.Status.Failure != nil {
+		said = append(said, item.Status.Failure.Message)
+	}
+	if next := item.Status.NextRetryTime; next != nil && item.Status.Phase == v1alpha1.PhaseDeferred {
+		said = append(said, "Next try at "+next.Local().Format(time.TimeOnly)+".")
+	}
+	return strings.Join(said, " ")
+}
+
+func (b *board) sawSource(source *v1alpha1.FeedSource, now time.Time) {
+	ready := apimeta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	said := string(ready.Status) + ready.Reason
+	if b.shown[source.UID] == said {
+		return
+	}
+	b.shown[source.UID] = said
+	state := "Not ready"
+	if ready.Status == "True" {
+		state = "Ready"
+	}
+	b.line(now, source.Name, state, ready.Reason, ready.Message)
+}
+
+func (b *board) gone(object any) {
+	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	if item, ok := object.(*v1alpha1.FeedItem); ok {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.phases, item.UID)
+		delete(b.shown, item.UID)
+	}
+}
+
+// note writes something between the lines.
+func (b *board) note(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, _ = fmt.Fprintln(b.out, text)
+}
+
+// firstItemsDone says whether there are items, one of them processed, and all others tried at least once.
+func (b *board) firstItemsDone() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	processed := false
+	for _, phase := range b.phases {
+		switch phase {
+		case v1alpha1.PhaseProcessed:
+			processed = true
+		case v1alpha1.PhaseDeferred, v1alpha1.PhaseFailed:
+		default:
+			return false
+		}
+	}
+	return processed
+}
+
+func (b *board) line(now time.Time, source, phase, reason, title string) {
+	if b.lines == 0 {
+		b.row("TIME", "SOURCE", "PHASE", "REASON", "TITLE")
+	}
+	b.lines++
+	b.row(now.Format(time.TimeOnly), source, phase, reason, cut(title, titleWidth))
+}
+
+func (b *board) row(when, source, phase, reason, title string) {
+	_, _ = fmt.Fprintln(b.out, strings.TrimRight(fmt.Sprintf("%-8s  %-18s  %-11s  %-18s  %s", when, source, phase, reason, title), " "))
+}
+
+// cut shortens a text to so many columns of a terminal, of which a Japanese character takes two.
+func cut(text string, columns int) string {
+	used := 0
+	for at, r := range text {
+		size := 1
+		if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
+			size = 2
+		}
+		if used += size; used >= columns && at+len(string(r)) < len(text) {
+			return text[:at] + "…"
+		}
+	}
+	return text
+}

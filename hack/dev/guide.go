@@ -1,0 +1,32 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// guide says how to look at what is running.
+func (w *world) guide(sources []client.ObjectKey) string {
+	first := sources[0]
+	return fmt.Sprintf(`
+The first items are done; new entries appear every %s. In another terminal:
+
+  export KUBECONFIG=%s
+  alias kubectl=%s
+
+  kubectl get feedsources,feeditems                  # add -o wide for more, -w to watch
+  kubectl describe feeditem NAME                     # the summary, and what happened so far
+  kubectl annotate feeditem NAME feeds.feed-operator.io/retry=$(date +%%s) --overwrite
+  kubectl annotate feedsource %s -n %s feeds.feed-operator.io/poll=$(date +%%s) --overwrite
+
+  curl %s/feeds/%s/%s.atom   # or .json: for any feed reader
+
+The logs are in %s. Stop with Ctrl-C.
+`, newEntryEvery, w.cluster.Kubeconfig(), w.binaries.Kubectl(), first.Name, first.Namespace,
+		w.serves, first.Namespace, first.Name, filepath.Join(w.options.dir, "*.log"))
+}
