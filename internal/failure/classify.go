@@ -47,8 +47,7 @@ func Classify(err error) *Error {
 	if err == nil {
 		return nil
 	}
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	if category, kind, ok := byType(err); ok {

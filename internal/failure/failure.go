@@ -116,7 +116,7 @@ func Record(err error, stage v1alpha1.Stage, object string, now time.Time) *v1al
 		Stage:      stage,
 		Object:     bound(object, 253),
 		Time:       metav1.NewTime(now),
-		HTTPStatus: int32(min(max(failed.Status, 0), 999)), //nolint:gosec // bounded by min and max
+		HTTPStatus: int32(min(max(failed.Status, 0), 999)),
 		Stack:      failed.Stack,
 	}
 	if record.HTTPStatus < 100 {

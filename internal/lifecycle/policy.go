@@ -4,6 +4,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math"
 	"time"
@@ -57,8 +58,7 @@ func (p Policy) Delay(retryCount int, seed string) time.Duration {
 // fraction is a number from 0 (included) to 1 (excluded) that follows from its arguments.
 func fraction(seed string, retryCount int) float64 {
 	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(seed))
-	_, _ = hash.Write([]byte{byte(retryCount), byte(retryCount >> 8)})
+	_, _ = fmt.Fprint(hash, seed, "#", retryCount)
 	return float64(mix(hash.Sum64())>>11) / (1 << 53)
 }
 

@@ -146,7 +146,7 @@ func TestAnItemThatAlwaysFailsEndsAfterFiveRetries(t *testing.T) {
 	t.Parallel()
 	item, now := newItem(), created
 	outcome := lifecycle.Outcome{Failure: failure(v1alpha1.CategoryNetwork, true), Reason: v1alpha1.ReasonDownloadFailed}
-	for attempt, wantWait := range []time.Duration{5, 10, 20, 40, 80} {
+	for attempt, minutes := range []int{5, 10, 20, 40, 80} {
 		if step := lifecycle.Next(item, now); step.Action != lifecycle.Summarize {
 			t.Fatalf("attempt %d is not made: %+v", attempt+1, step)
 		}
@@ -155,7 +155,7 @@ func TestAnItemThatAlwaysFailsEndsAfterFiveRetries(t *testing.T) {
 			t.Errorf("retry count %d after attempt %d", got, attempt+1)
 		}
 		wait := item.Status.NextRetryTime.Sub(now)
-		if promised := wantWait * time.Minute; wait < promised || wait > promised*12/10+time.Second {
+		if promised := time.Duration(minutes) * time.Minute; wait < promised || wait > promised*12/10+time.Second {
 			t.Errorf("wait %s after attempt %d, want %s to 1.2 times of it", wait, attempt+1, promised)
 		}
 		early := item.Status.NextRetryTime.Add(-time.Second)
