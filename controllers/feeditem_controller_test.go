@@ -255,15 +255,23 @@ func TestASuspendedProviderIsWaitedFor(t *testing.T) {
 	web := feedtest.New(t)
 	web.List(web.Entries("plan", 1)...)
 	w := newWorld(t)
-	writer := w.provider("writer", func(p *v1alpha1.AIProvider) { p.Spec.Suspend = true })
+	w.provider("writer", func(p *v1alpha1.AIProvider) { p.Spec.Suspend = true })
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
 		source.Spec.Providers = []v1alpha1.ProviderReference{{Name: "writer"}}
 	})
 	w.untilItem("news", inPhase(v1alpha1.PhaseUnprocessed, v1alpha1.ReasonWaiting))
-	if err := w.client.Patch(t.Context(), writer, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))); err != nil {
-		t.Fatal(err)
-	}
+	w.resume("writer")
 	w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+}
+
+// resume ends the suspension of a provider.
+func (w *world) resume(name string) {
+	w.t.Helper()
+	suspended := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))
+	if err := w.client.Patch(w.t.Context(), suspended, patch); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) provider(name string, change func(*v1alpha1.AIProvider)) *v1alpha1.AIProvider {
@@ -289,7 +297,15 @@ func readyMessage(item *v1alpha1.FeedItem) string {
 // R2.5
 func TestAnArticleThatIsTooLargeIsSkipped(t *testing.T) {
 	t.Parallel()
-	web := feedtest.New(t)
+	w := newWorld(t)
+	w.hugeArticle("news")
+	w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonLargeFileSkipped))
+}
+
+// hugeArticle makes a source with one article that is larger than the source allows.
+func (w *world) hugeArticle(name string) *v1alpha1.FeedSource {
+	w.t.Helper()
+	web := feedtest.New(w.t)
 	web.List(web.Entries("huge", 1)...)
 	web.OnRequest(func(rw http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != "/articles/huge-1" {
@@ -298,11 +314,9 @@ func TestAnArticleThatIsTooLargeIsSkipped(t *testing.T) {
 		_, _ = rw.Write([]byte("<html><body><p>" + strings.Repeat("Much. ", 1000)))
 		return true
 	})
-	w := newWorld(t)
-	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
+	return w.source(name, web.FeedURL(), func(source *v1alpha1.FeedSource) {
 		source.Spec.Article = &v1alpha1.ArticlePolicy{MaxBytes: new(int64(2048))}
 	})
-	w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonLargeFileSkipped))
 }
 
 // R2.5

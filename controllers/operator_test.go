@@ -39,6 +39,7 @@ type world struct {
 	namespace string
 	clock     *clocktesting.FakeClock
 	builtin   provider.Provider
+	manager   ctrl.Manager
 	lookAt    func(kind string, name types.NamespacedName)
 	stop      func()
 }
@@ -83,6 +84,7 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.manager = manager
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
