@@ -25,7 +25,8 @@ const (
 	countsInterval = time.Minute
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
 	secretInterval = 30 * time.Second
-	// redoInterval is after which a poll is done again whose result the API server did not take.
+	// redoInterval is after which a poll is made again whose result the API server did not take;
+	// it doubles up to the source's own interval.
 	redoInterval = 30 * time.Second
 )
 

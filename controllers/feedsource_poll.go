@@ -36,6 +36,8 @@ type news struct {
 	created int
 	// held entries wait in the feed until there is room.
 	held int
+	// refused says why the API server did not take an entry; empty: it took all.
+	refused string
 	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
 	rebuilt int
 }
@@ -61,23 +63,27 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		err = r.take(ctx, source, memory, &found)
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
-	if err != nil {
-		watch.validators, watch.redo = nil, now.Add(redoInterval)
-		log.Error(err, "Poll could not be written down", "redo", watch.redo)
-		return watch.redo, nil
-	}
-	watch.validators = new(memory.validators)
-
-	if feedErr != nil {
+	switch {
+	case err != nil:
+		watch.validators = nil
+	case feedErr != nil:
 		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
 		err = r.pollFailed(ctx, source, token, feedErr, now)
-	} else {
+	default:
 		if !found.unchanged {
 			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held)
 		}
+		watch.validators = new(memory.validators)
 		err = r.pollSucceeded(ctx, source, token, found, now)
 	}
-	return watch.due(source), err
+	if err != nil {
+		watch.failedWrites++
+		watch.redo = now.Add(min(polling.EffectiveInterval(redoInterval, watch.failedWrites-1), source.Interval()))
+		log.Error(err, "Poll could not be written down", "redo", watch.redo)
+		return watch.redo, nil
+	}
+	watch.failedWrites = 0
+	return watch.due(source), nil
 }
 
 // read fetches the feed, unless it is as it was, and parses it.
@@ -138,6 +144,9 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 		case err == nil:
 			found.created++
 		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
+		case apierrors.IsInvalid(err): // one entry must not stop the others
+			found.refused = fmt.Sprintf("The entry %q cannot become a FeedItem: %v", plan.Create[i].Title, err)
+			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", plan.Create[i].Title)
 		default:
 			return fmt.Errorf("create a FeedItem: %w", err)
 		}

@@ -42,7 +42,7 @@ func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alph
 			status.Title, status.Format = cut(document.Title, 512), cut(document.Format, 64)
 		}
 		if !found.unchanged {
-			setDamaged(source, found.document.Warning(), now)
+			setDamaged(source, strings.TrimSpace(found.document.Warning()+" "+found.refused), now)
 			setPaused(source, found.held, now)
 			setRebuilt(source, found.rebuilt, now)
 		}

@@ -26,6 +26,8 @@ type watchedSource struct {
 	// generation and token are those of the last poll of this process.
 	generation int64
 	token      string
+	// failedWrites is how many polls in a row could not be written down.
+	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.
 	redo time.Time
 	// countsWritten is when the counts were written last.

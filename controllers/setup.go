@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 // SetupWithManager registers the controller of items. It looks at an item when it appears, when
@@ -27,7 +28,7 @@ import (
 // writes.
 func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.FeedItem{}, builder.WithPredicates(annotationChanged(v1alpha1.AnnotationRetry))).
+		For(&v1alpha1.FeedItem{}, builder.WithPredicates(annotationChanged(v1alpha1.AnnotationRetry), unfinished)).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.items).
@@ -67,6 +68,12 @@ func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
 		Complete(r)
 }
+
+// unfinished keeps out the items that rest: after a start they are nearly all.
+var unfinished = predicate.NewPredicateFuncs(func(object client.Object) bool {
+	item := asItem(object)
+	return item != nil && lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest
+})
 
 // annotationChanged lets through objects that appear, and those of which the annotation has a new value.
 func annotationChanged(name string) predicate.Predicate {
