@@ -21,8 +21,10 @@ import (
 const (
 	// heartbeat is how often a poll without news is written down.
 	heartbeat = time.Hour
-	// countsInterval is how often the counts of a source's items are written at most.
+	// countsInterval is how often the counts of a source's items are written at most, and
+	// countsDelay how long after a poll, so that what the poll has brought is counted together.
 	countsInterval = time.Minute
+	countsDelay    = 5 * time.Second
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
 	secretInterval = 30 * time.Second
 	// redoInterval is after which a poll is made again whose result the API server did not take;
@@ -135,7 +137,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	}
 	now := r.Clock.Now()
 	if counts := countByPhase(items); counts != source.Status.Items {
-		if from := watch.countsWritten.Add(countsInterval); now.Before(from) {
+		if from := watch.countable(); now.Before(from) {
 			return lookAgain(now, earliest(next, from)), nil
 		}
 		watch.countsWritten = now

@@ -63,6 +63,9 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		err = r.take(ctx, source, memory, &found)
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
+	if found.created > 0 {
+		watch.lastNews = now
+	}
 	switch {
 	case err != nil:
 		watch.validators = nil

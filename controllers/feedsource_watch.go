@@ -23,6 +23,8 @@ type watchedSource struct {
 	firstSeen time.Time
 	// lastPoll is when this process polled it last.
 	lastPoll time.Time
+	// lastNews is when a poll of this process has made items last.
+	lastNews time.Time
 	// generation and token are those of the last poll of this process.
 	generation int64
 	token      string
@@ -34,6 +36,15 @@ type watchedSource struct {
 	countsWritten time.Time
 	// validators of the last answer, nil until they were read or written once.
 	validators *validators
+}
+
+// countable is when the counts may be written next.
+func (w *watchedSource) countable() time.Time {
+	minute, settled := w.countsWritten.Add(countsInterval), w.lastNews.Add(countsDelay)
+	if minute.After(settled) {
+		return minute
+	}
+	return settled
 }
 
 // watchedSources are the sources that this process has seen.

@@ -10,6 +10,7 @@ package telemetry
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
@@ -63,7 +64,7 @@ func message(item *v1alpha1.FeedItem) string {
 	if item.Status.Failure == nil {
 		return string(item.Status.Reason)
 	}
-	return item.Status.Failure.Message
+	return strings.TrimRight(item.Status.Failure.Message, ".")
 }
 
 // note bounds an Event's note, which may be 1,024 bytes long.
