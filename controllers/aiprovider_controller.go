@@ -28,7 +28,7 @@ type AIProviderReconciler struct {
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders,verbs=get;list;watch
-// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders/status,verbs=get;patch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders/status,verbs=patch
 
 // Reconcile tells the schedule how hard the provider may be asked, and the person whether it is ready.
 func (r *AIProviderReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {

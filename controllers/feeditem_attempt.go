@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +37,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 	}
 	held, err := r.acquire(ctx, turn, item, source, host)
 	if err != nil || held == nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, err // parked: woken when its turn comes
 	}
 	defer held.giveBack()
 	text, err := r.Articles.Fetch(ctx, request)
@@ -46,12 +48,18 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 	if err != nil {
 		return r.settle(ctx, item, source, articleFailed(item, err, host, r.now()))
 	}
+	if ready, err := r.acquireProvider(ctx, turn, held, item); err != nil || !ready {
+		return ctrl.Result{}, err
+	}
 	outcome, err := r.generate(ctx, turn, held, item, provider.Request{
 		Title:         item.Spec.Title,
 		Text:          text.Text,
 		Description:   descriptionOf(request, text),
 		MaxCharacters: source.MaxCharacters(),
 	})
+	if errors.Is(err, provider.ErrNoneAvailable) { // it was deleted just now
+		return lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -124,12 +132,11 @@ func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, 
 	case err == nil:
 		outcome.Summary = &v1alpha1.Summary{
 			Text: result.Response.Summary, Provider: result.Provider,
-			Model: result.Response.Model, Tokens: result.Response.Tokens,
+			Model: cut(result.Response.Model, 253), Tokens: result.Response.Tokens,
 		}
 	case errors.As(err, &none):
-		last := none.Failures[len(none.Failures)-1]
-		outcome = failed(item, last.Err, v1alpha1.StageSummarize, last.Name, v1alpha1.ReasonAPIFailed, r.now())
-		outcome.Failure.Retryable = none.Retryable()
+		// What is recorded is the failure that leaves most hope: it decides about a retry.
+		outcome = failed(item, none, v1alpha1.StageSummarize, mostHopeful(none), v1alpha1.ReasonAPIFailed, r.now())
 	default:
 		return outcome, err
 	}
@@ -142,6 +149,16 @@ func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, 
 	return outcome, nil
 }
 
+// mostHopeful names the provider whose failure failure.Classify finds in a chain's error.
+func mostHopeful(none *provider.ChainError) string {
+	for _, f := range none.Failures {
+		if f.Err == failure.Classify(none) {
+			return f.Name
+		}
+	}
+	return ""
+}
+
 // settle writes down what an attempt came to, whatever happened to the item meanwhile, and tells
 // about it once it is written.
 func (r *FeedItemReconciler) settle(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, outcome lifecycle.Outcome) (ctrl.Result, error) {
@@ -149,15 +166,22 @@ func (r *FeedItemReconciler) settle(ctx context.Context, item *v1alpha1.FeedItem
 	defer cancel()
 	began, now := item.DeepCopy(), r.Clock.Now()
 	var settled *v1alpha1.FeedItem
-	err := record(ctx, r.Client, r.Live, item, func(live *v1alpha1.FeedItem) bool {
-		settled = nil
-		if !lifecycle.SameAttempt(began, live) {
-			return false // another attempt has written its outcome meanwhile
-		}
-		lifecycle.Settle(live, outcome, lifecycle.PolicyOf(source), now)
-		settled = live
-		return true
-	})
+	write := func(outcome lifecycle.Outcome) error {
+		return record(ctx, r.Client, r.Live, item, func(live *v1alpha1.FeedItem) bool {
+			settled = nil
+			if !lifecycle.SameAttempt(began, live) {
+				return false // another attempt has written its outcome meanwhile
+			}
+			lifecycle.Settle(live, outcome, lifecycle.PolicyOf(source), now)
+			settled = live
+			return true
+		})
+	}
+	err := write(outcome)
+	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
+		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server does not take the result: "+err.Error())
+		err = write(failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, r.now()))
+	}
 	if err != nil || settled == nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

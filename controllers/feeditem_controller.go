@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -43,7 +42,7 @@ type FeedItemReconciler struct {
 type ProviderFactory func(*v1alpha1.AIProvider) (provider.Provider, error)
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems/status,verbs=get;patch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile looks at what is recorded of an item, and does the first thing that is missing.
@@ -93,7 +92,7 @@ func (r *FeedItemReconciler) nothingToDo(item *v1alpha1.FeedItem, step lifecycle
 	case !item.DeletionTimestamp.IsZero(), step.Action == lifecycle.Rest:
 		return true, ctrl.Result{}
 	case step.Action == lifecycle.Wait:
-		return true, ctrl.Result{RequeueAfter: max(step.Until.Sub(r.Clock.Now()), time.Millisecond)}
+		return true, lookAgain(r.Clock.Now(), step.Until)
 	}
 	return false, ctrl.Result{}
 }

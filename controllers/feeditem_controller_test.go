@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -398,25 +399,34 @@ func TestAnItemWithUnreadableContentFailsAndOthersGoOn(t *testing.T) {
 // R3.13
 func TestAHostThatHangsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	hanging, fine := feedtest.NewAt(t, "127.0.0.2"), feedtest.New(t)
 	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	hanging.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+	defer close(release) // before the servers are closed, which waits for their answers
+	hang := func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasPrefix(r.URL.Path, "/articles/") {
 			<-release
 		}
 		return false
-	})
-	hanging.List(hanging.Entries("stuck", 100)...)
-	fine.List(fine.Entries("quick", 20)...)
+	}
 	w := newWorld(t)
-	w.source("stuck", hanging.FeedURL())
-	w.untilItems("stuck", func(items []v1alpha1.FeedItem) error {
-		if len(items) != 100 {
-			return fmt.Errorf("%d items", len(items))
-		}
-		return nil
-	})
-	w.source("quick", fine.FeedURL())
+	w.provider("writer", func(*v1alpha1.AIProvider) {}) // 4 calls at a time, and 8 requests to a host
+	with := func(source *v1alpha1.FeedSource) {
+		source.Spec.Providers = []v1alpha1.ProviderReference{{Name: "writer"}}
+	}
+	for i := range 3 {
+		hanging, name := feedtest.NewAt(t, fmt.Sprintf("127.0.0.%d", i+2)), fmt.Sprintf("stuck-%d", i)
+		hanging.OnRequest(hang)
+		hanging.List(hanging.Entries(name, 20)...)
+		w.source(name, hanging.FeedURL(), with)
+		w.untilItems(name, hasItems(20))
+		apitest.Eventually(t, func(context.Context) error {
+			if hanging.Hits("/articles/"+name+"-1") == 0 {
+				return errors.New("not asked for yet")
+			}
+			return nil
+		})
+	}
+	fine := feedtest.New(t)
+	fine.List(fine.Entries("quick", 20)...)
+	w.source("quick", fine.FeedURL(), with)
 	w.untilItems("quick", allProcessed(20))
 }

@@ -24,9 +24,9 @@ const BuiltinProvider = "extractive (built in)"
 
 // The classes of who waits in the schedule, the first before the others.
 const (
-	classPending = iota
+	classPolls = iota // few, and all else comes from them
+	classPending
 	classOthers
-	classPolls
 )
 
 // link is one provider that an item may use, with what the schedule knows it by.
@@ -51,6 +51,7 @@ func (r *FeedItemReconciler) chainOf(ctx context.Context, source *v1alpha1.FeedS
 		switch err := r.Client.Get(ctx, key, &found); {
 		case apierrors.IsNotFound(err):
 			next.unavailable = "it does not exist in this namespace"
+			r.Schedule.Remove(next.resource)
 		case err != nil:
 			return nil, err
 		case found.Spec.Suspend:
@@ -59,7 +60,8 @@ func (r *FeedItemReconciler) chainOf(ctx context.Context, source *v1alpha1.FeedS
 		default:
 			openProvider(r.Schedule, &found)
 			if next.Provider, err = r.Providers(&found); err != nil {
-				return nil, err
+				next.unavailable = err.Error()
+				r.Schedule.Remove(next.resource)
 			}
 			next.Timeout = found.Timeout()
 		}
@@ -75,8 +77,13 @@ type tickets struct {
 	host     *schedule.Ticket
 }
 
-// acquire takes a ticket of the first provider that is free and, if the page is needed, one of
-// its host, both or none. Without them the item is parked, and woken when its turn comes.
+// acquire takes what an attempt begins with; without it the item is parked, and woken when its turn
+// comes.
+//
+// Where a page is needed and a provider is free, that is the page's host only: while the page is
+// fetched, which a slow host may draw out, the provider is free for others (acquireProvider takes
+// it then). Where the providers are busy, the item waits for one of them and for the host at once,
+// so that no page is fetched long before its turn.
 func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn,
 	item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, host string,
 ) (*tickets, error) {
@@ -84,19 +91,40 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn,
 	if err != nil {
 		return nil, err
 	}
-	needs := [][]schedule.Resource{resourcesOf(chain)}
-	if host != "" {
-		needs = append(needs, []schedule.Resource{hostResource(host)})
+	held, rank := &tickets{chain: chain}, rankOf(item)
+	if host == "" {
+		ready, err := r.acquireProvider(ctx, turn, held, item)
+		if !ready {
+			return nil, err
+		}
+		return held, nil
 	}
-	taken, granted := turn.AcquireAll(rankOf(item), needs...)
+	page := []schedule.Resource{hostResource(host)}
+	if r.Schedule.Free(resourcesOf(chain)...) {
+		if held.host, _ = turn.Acquire(rank, page...); held.host == nil {
+			return nil, nil
+		}
+		return held, nil
+	}
+	taken, granted := turn.AcquireAll(rank, resourcesOf(chain), page)
 	if !granted {
 		return nil, r.hold(ctx, item, chain)
 	}
-	held := &tickets{chain: chain, provider: taken[0]}
-	if host != "" {
-		held.host = taken[1]
-	}
+	held.provider, held.host = taken[0], taken[1]
 	return held, nil
+}
+
+// acquireProvider takes a ticket of the first provider that is free, unless it is held already.
+// Without one the item is parked.
+func (r *FeedItemReconciler) acquireProvider(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem) (bool, error) {
+	if held.provider == nil {
+		ticket, granted := turn.Acquire(rankOf(item), resourcesOf(held.chain)...)
+		if !granted {
+			return false, r.hold(ctx, item, held.chain)
+		}
+		held.provider = ticket
+	}
+	return true, nil
 }
 
 // pageRead gives the host to the next.
@@ -107,7 +135,11 @@ func (t *tickets) pageRead() {
 }
 
 // giveBack returns the provider's ticket, if it was not used.
-func (t *tickets) giveBack() { t.provider.Release() }
+func (t *tickets) giveBack() {
+	if t.provider != nil {
+		t.provider.Release()
+	}
+}
 
 // hold writes on an item that is parked what it waits for, if that is more than its turn.
 func (r *FeedItemReconciler) hold(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
@@ -135,13 +167,19 @@ func (t *tickets) links() []provider.Link {
 // hand returns what lets an attempt call the providers of its chain: the one that it holds a
 // ticket for, and when that has failed, those that are free at that moment.
 func (t *tickets) hand(turn *schedule.Turn, rank schedule.Rank) provider.Acquire {
-	resources := map[string]schedule.Resource{}
+	usable := map[string]schedule.Resource{}
 	for _, next := range t.chain {
-		resources[next.Name] = next.resource
+		if next.unavailable == "" {
+			usable[next.Name] = next.resource
+		}
 	}
 	return func(_ context.Context, link provider.Link) (func(error), bool) {
 		ticket := t.provider
-		if resource := resources[link.Name]; resource != ticket.Resource() {
+		resource, known := usable[link.Name]
+		if !known {
+			return nil, false
+		}
+		if resource != ticket.Resource() {
 			var free bool
 			if ticket, free = turn.Try(rank, resource); !free {
 				return nil, false

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -50,7 +51,7 @@ type FeedSourceReconciler struct {
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources,verbs=get;list;watch
-// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources/status,verbs=get;patch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources/status,verbs=patch
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedmemories,verbs=get;create;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 
@@ -100,8 +101,11 @@ func ended(source *v1alpha1.FeedSource) bool {
 // changed says whether the spec in force was never polled, or a poll that a person asks for was
 // not made yet. The status may be older than what this process has done.
 func (w *watchedSource) changed(source *v1alpha1.FeedSource) bool {
-	newSpec := source.Status.ObservedGeneration != source.Generation && w.generation != source.Generation
-	return newSpec || pollForced(source) && w.token != pollToken(source)
+	return w.newSpec(source) || pollForced(source) && w.token != pollToken(source)
+}
+
+func (w *watchedSource) newSpec(source *v1alpha1.FeedSource) bool {
+	return source.Status.ObservedGeneration != source.Generation && w.generation != source.Generation
 }
 
 // pollForced says whether a person asks for a poll that was not made yet.
@@ -110,11 +114,9 @@ func pollForced(source *v1alpha1.FeedSource) bool {
 	return token != "" && token != source.Status.LastHandledPoll
 }
 
-// pollToken is the value of the poll annotation, cut to what the status can hold.
+// pollToken is the value of the poll annotation, in the form in which it is compared and kept.
 func pollToken(source *v1alpha1.FeedSource) string {
-	const most = 256
-	token := source.Annotations[v1alpha1.AnnotationPoll]
-	return token[:min(len(token), most)]
+	return lifecycle.TokenOf(source.Annotations[v1alpha1.AnnotationPoll])
 }
 
 // suspend says on the source that it is not polled.
@@ -186,7 +188,7 @@ func lookAgain(now, at time.Time) ctrl.Result {
 	if at.IsZero() {
 		return ctrl.Result{}
 	}
-	return ctrl.Result{RequeueAfter: max(at.Sub(now), time.Millisecond)}
+	return ctrl.Result{RequeueAfter: max(at.Sub(now), time.Millisecond), Priority: new(0)}
 }
 
 // earliest of two times, of which the zero one means never.
@@ -211,7 +213,7 @@ func (w *watchedSource) due(source *v1alpha1.FeedSource) time.Time {
 		Heartbeat: heartbeat,
 		FirstSeen: w.firstSeen,
 	}
-	if t := source.Status.NotBefore; t != nil {
+	if t := source.Status.NotBefore; t != nil && !w.newSpec(source) { // it may be another server now
 		timing.NotBefore = t.Time
 	}
 	if t := source.Status.LastPollTime; t != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -55,8 +56,10 @@ func (r *FeedSourceReconciler) recall(ctx context.Context, source *v1alpha1.Feed
 	} else if err := memory.load(ctx, r.Live, source); err != nil {
 		return nil, err
 	}
-	if memory.validators.urlHash != urlHash(source.Spec.URL) {
-		memory.validators = validators{} // another feed now
+	anotherFeed := memory.validators.urlHash != urlHash(source.Spec.URL)
+	neverReported := source.Status.Format == "" // the last answer was taken, and its status was not
+	if anotherFeed || neverReported {
+		memory.validators = validators{}
 	}
 	return memory, nil
 }
@@ -145,7 +148,7 @@ func memoryName(source *v1alpha1.FeedSource) string {
 	const longest, hashLength = 253, 10
 	sum := sha256.Sum256([]byte(source.UID))
 	prefix := source.Name[:min(len(source.Name), longest-hashLength-1)]
-	return prefix + "-" + hex.EncodeToString(sum[:])[:hashLength]
+	return strings.TrimRight(prefix, "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // urlHash stands for a URL where the URL itself, which may hold a token, should not be repeated.

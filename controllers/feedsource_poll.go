@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -16,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -48,7 +50,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	log := ctrl.LoggerFrom(ctx)
 	header, err := feedCredentials(ctx, r.Live, source)
 	if err != nil {
-		return r.credentialsMissing(ctx, source, err)
+		return r.credentialsMissing(ctx, source, watch, err)
 	}
 	token, generation, now := pollToken(source), source.Generation, r.Clock.Now()
 	memory, err := r.recall(ctx, source, watch)
@@ -69,6 +71,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	switch {
 	case err != nil:
 		watch.validators = nil
+		err = errors.Join(err, r.takeFailed(ctx, source, err, now))
 	case feedErr != nil:
 		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
 		err = r.pollFailed(ctx, source, token, feedErr, now)
@@ -132,12 +135,17 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 		return err
 	}
 	book := memory.book
-	for i := range items {
-		book.Remember(feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL))
-	}
 	book.Observe(entries)
-
-	plan := planOf(source, memory, freshOf(book, entries), int(countByPhase(items).Active()))
+	unremembered := len(freshOf(book, entries))
+	for i := range items {
+		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL); !book.Known(keys) {
+			book.Remember(keys)
+		}
+	}
+	fresh := freshOf(book, entries)
+	// A poll that was cut off may have made items that the memory does not know of.
+	begun := unremembered - len(fresh)
+	plan := planOf(source, memory, fresh, begun, int(countByPhase(items).Active()))
 	found.held, found.rebuilt = plan.Held, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
@@ -148,7 +156,7 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 			found.created++
 		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
 		case apierrors.IsInvalid(err): // one entry must not stop the others
-			found.refused = fmt.Sprintf("The entry %q cannot become a FeedItem: %v", plan.Create[i].Title, err)
+			found.refused = failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", plan.Create[i].Title, err))
 			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", plan.Create[i].Title)
 		default:
 			return fmt.Errorf("create a FeedItem: %w", err)
@@ -174,12 +182,13 @@ func freshOf(book *seen.Memory, entries []feed.Entry) []feed.Entry {
 	return fresh
 }
 
-// planOf decides which fresh entries become items.
-func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, active int) polling.Plan {
+// planOf decides which fresh entries become items. Begun is how many items an earlier try of this
+// poll has made.
+func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, begun, active int) polling.Plan {
 	if memory.lost {
 		return polling.Plan{Remember: fresh}
 	}
-	first := polling.First{Poll: memory.data.URLHash != memory.answer.urlHash, Items: source.InitialItems()}
+	first := polling.First{Poll: memory.data.URLHash != memory.answer.urlHash, Items: max(source.InitialItems()-begun, 0)}
 	return polling.PlanFresh(fresh, first, source.MaxActiveItems()-active)
 }
 

@@ -47,7 +47,8 @@ func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alph
 			setRebuilt(source, found.rebuilt, now)
 		}
 		interval := source.Interval()
-		news := !found.unchanged || status.ConsecutiveFailures > 0 || token != status.LastHandledPoll ||
+		news := !found.unchanged || readyOf(status.Conditions).Status != metav1.ConditionTrue ||
+			status.ConsecutiveFailures > 0 || token != status.LastHandledPoll ||
 			status.ObservedGeneration != generation || status.EffectiveInterval == nil || status.EffectiveInterval.Duration != interval
 		if last := status.LastPollTime; !news && last != nil && now.Sub(last.Time) < heartbeat {
 			return
@@ -68,6 +69,9 @@ func readsWell(source *v1alpha1.FeedSource, found news) string {
 	message := fmt.Sprintf("Reads %s every %s", name, human(source.Interval()))
 	if found.movedTo != "" {
 		message += ". The feed has moved for good: set spec.url to " + failure.Mask(found.movedTo)
+		if failure.Mask(found.movedTo) != found.movedTo {
+			message += " (its query is not shown here)"
+		}
 	}
 	return message
 }
@@ -112,15 +116,27 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 	})
 }
 
+// takeFailed says that the feed was read and that its entries could not become items.
+func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, now time.Time) error {
+	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.ObservedGeneration = source.Generation
+		setSourceReady(source, verdict{
+			reason: v1alpha1.ReasonItemsNotCreated, retrying: true,
+			message: "The feed was read, but the API server did not take its entries; this is tried again soon: " + failure.Mask(err.Error()),
+		}, now)
+	})
+}
+
 // credentialsMissing records that the feed cannot be asked for, and looks again soon. It is no
 // poll, and counts as no failure.
-func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, err error) (time.Time, error) {
+func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, err error) (time.Time, error) {
 	unusable, ok := errors.AsType[*unusableSecret](err)
 	if !ok {
 		return time.Time{}, err
 	}
 	now, generation := r.Clock.Now(), source.Generation
-	return now.Add(secretInterval), r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+	watch.redo = now.Add(secretInterval)
+	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
 		setSourceReady(source, verdict{
 			reason: string(v1alpha1.ReasonWaiting), message: unusable.Error() + ". The feed is polled as soon as it is there", retrying: true,

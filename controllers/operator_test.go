@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,7 @@ type world struct {
 	clock     *clocktesting.FakeClock
 	builtin   provider.Provider
 	manager   ctrl.Manager
+	faults    faults
 	lookAt    func(kind string, name types.NamespacedName)
 	stop      func()
 }
@@ -62,7 +64,9 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 // start starts an operator, as after a restart: nothing is left but what the API server holds.
 func (w *world) start() {
 	w.t.Helper()
-	manager, err := ctrl.NewManager(server.Config, ctrl.Options{
+	reaching := rest.CopyConfig(server.Config)
+	reaching.Wrap(w.faults.wrap)
+	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme:     apitest.Scheme(),
 		Cache:      controllers.CacheOptions(w.namespace),
 		Client:     controllers.ClientOptions(),

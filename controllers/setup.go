@@ -28,7 +28,7 @@ import (
 // writes.
 func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.FeedItem{}, builder.WithPredicates(annotationChanged(v1alpha1.AnnotationRetry), unfinished)).
+		For(&v1alpha1.FeedItem{}, builder.WithPredicates(annotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(unfinished))).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.items).
@@ -36,7 +36,7 @@ func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
 		Complete(r)
 }
 
-// openItemsOf names the unfinished items of a source whose spec has changed.
+// openItemsOf names the items of a source whose spec has changed, but for those that rest.
 func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	source, ok := object.(*v1alpha1.FeedSource)
 	if !ok {
@@ -49,7 +49,7 @@ func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Obje
 	}
 	var requests []reconcile.Request
 	for i := range items {
-		if !items[i].Terminal() {
+		if unfinished(&items[i]) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
 		}
 	}
@@ -70,18 +70,18 @@ func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
 }
 
 // unfinished keeps out the items that rest: after a start they are nearly all.
-var unfinished = predicate.NewPredicateFuncs(func(object client.Object) bool {
+func unfinished(object client.Object) bool {
 	item := asItem(object)
 	return item != nil && lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest
-})
+}
 
-// annotationChanged lets through objects that appear, and those of which the annotation has a new value.
+// annotationChanged lets through objects that appear or go, and those of which the annotation has a
+// new value.
 func annotationChanged(name string) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectNew.GetAnnotations()[name] != e.ObjectOld.GetAnnotations()[name]
 		},
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }

@@ -10,17 +10,17 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-const (
-	// resultWrites is how often a result that meets a newer version is worked out again.
-	resultWrites = 5
-	// writeTimeout bounds the writing of a result, the retries included.
-	writeTimeout = 10 * time.Second
-)
+// writeTimeout bounds the writing of a result, the retries included.
+const writeTimeout = 10 * time.Second
+
+// resultBackoff is how a result is written again that was not taken.
+var resultBackoff = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10}
 
 // claim writes a status that change makes of a live object; where change returns false, nothing is
 // written. When the object has changed since it was read, the claim is lost (a Conflict), and so
@@ -34,30 +34,44 @@ func claim[T client.Object](ctx context.Context, c client.Client, live T, change
 }
 
 // record writes a result. When the object has changed since it was read, the result is worked out
-// again on the live one, so that it is not lost because somebody annotated the object meanwhile.
-// Change returns false where the result does not belong on the object any more. Afterwards object
-// is what the API server holds.
+// again on the live one, so that it is not lost because somebody annotated the object meanwhile;
+// when the API server is busy or away for a moment, it is written again. Change returns false where
+// the result does not belong on the object any more. Afterwards object is what the API server holds.
 func record[T any, P interface {
 	*T
 	client.Object
 }](ctx context.Context, c client.Client, live client.Reader, object P, change func(P) bool) error {
-	for range resultWrites {
+	var last error
+	err := wait.ExponentialBackoffWithContext(ctx, resultBackoff, func(ctx context.Context) (bool, error) {
+		if apierrors.IsConflict(last) {
+			newer := P(new(T)) // decoding into an object that is not empty would merge the two
+			if err := live.Get(ctx, client.ObjectKeyFromObject(object), newer); err != nil {
+				return false, permanent(err)
+			}
+			*object = *newer
+		}
 		attempt, _ := object.DeepCopyObject().(P)
-		err := claim(ctx, c, attempt, change)
-		if err == nil {
+		if last = claim(ctx, c, attempt, change); last == nil {
 			*object = *attempt
+			return true, nil
 		}
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		newer := P(new(T)) // decoding into an object that is not empty would merge the two
-		if err := live.Get(ctx, client.ObjectKeyFromObject(object), newer); err != nil {
-			return err
-		}
-		*object = *newer
+		return false, permanent(last)
+	})
+	if last != nil && wait.Interrupted(err) {
+		return last
 	}
-	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("status").GroupResource(), object.GetName(),
-		errors.New("the object changed at every one of the tries to write the result"))
+	return err
+}
+
+// permanent returns an error that trying again does not cure, and nil for the others.
+func permanent(err error) error {
+	var answer apierrors.APIStatus
+	switch {
+	case !errors.As(err, &answer), apierrors.IsConflict(err), apierrors.IsInternalError(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
+		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err):
+		return nil
+	}
+	return err
 }
 
 // recording returns a context for the writing of a result, which a stop of the manager does not end.

@@ -53,8 +53,8 @@ const (
 	ReasonNotAFeed = "NotAFeed"
 	// ReasonFeedGone says that the server answers 410 Gone: the feed has ended for good.
 	ReasonFeedGone = "FeedGone"
-	// ReasonFeedMoved says that the server redirects permanently (301 or 308) to another URL.
-	ReasonFeedMoved = "FeedMoved"
+	// ReasonItemsNotCreated says that the feed was read, but the API server did not take its entries.
+	ReasonItemsNotCreated = "ItemsNotCreated"
 	// ReasonRecovered says that something works again after it had failed.
 	ReasonRecovered = "Recovered"
 	// ReasonActiveItemsLimit says that spec.maxActiveItems is reached.

@@ -48,7 +48,7 @@ type FeedHeader struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9-]+$`
-	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['host','content-length','connection','transfer-encoding','accept-encoding','user-agent','if-none-match','if-modified-since'])",message="this header is set by the operator itself"
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['host','content-length','connection','transfer-encoding','accept-encoding','user-agent','if-none-match','if-modified-since','expect','keep-alive','proxy-connection','te','trailer','upgrade'])",message="this header is set by the operator itself"
 	Name string `json:"name"`
 
 	// SecretKey is the key in the Secret that holds the value.
@@ -95,7 +95,7 @@ type SummaryPolicy struct {
 }
 
 // RetryPolicy says how often and when a failed item is tried again.
-// +kubebuilder:validation:XValidation:rule="!has(self.initialDelay) || !has(self.maxDelay) || duration(self.initialDelay) <= duration(self.maxDelay)",message="initialDelay must not be above maxDelay"
+// +kubebuilder:validation:XValidation:rule="!has(self.initialDelay) || !has(self.maxDelay) || duration(self.initialDelay) <= duration(self.maxDelay)",message="initialDelay (5m if not set) must not be above maxDelay (24h if not set)"
 type RetryPolicy struct {
 	// MaxRetries is how many failed retries make the item fail for good.
 	// +optional

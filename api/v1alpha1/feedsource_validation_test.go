@@ -13,7 +13,7 @@ const (
 	noCredentials  = "url must not hold a user name or password: put them into a Secret and name it in secretRef"
 	headersNeed    = "headers take their values from a Secret: name it in secretRef"
 	operatorSets   = "this header is set by the operator itself"
-	delaysInOrder  = "initialDelay must not be above maxDelay"
+	delaysInOrder  = "initialDelay (5m if not set) must not be above maxDelay (24h if not set)"
 	headerPattern  = "should match '^[A-Za-z0-9-]+$'"
 	feedURL        = "https://www.example.org/feed.xml"
 	longestFeedURL = 2048

@@ -124,7 +124,7 @@ func TestExplain(t *testing.T) {
 		"aiprovider.spec":                  {"extractive", "evenly spaced", "Items that need this provider wait."},
 		"feedmemory":                       {"It is not for editing"},
 		"feeditem.spec.publishedTime":      {"creation time of this object"},
-		"feedsource.status.conditions":     {"CreationPaused and MemoryRebuilt where they happened"},
+		"feedsource.status.conditions":     {"Reconciling or Stalled while they are True"},
 		"feedsource.spec.maxActiveItems":   {"what the feed still lists then is created later"},
 		"feedsource.spec.headers.name":     {"Headers that the operator sets itself cannot be named."},
 		"feedsource.spec.article.maxBytes": {"LargeFileSkipped. Default: 5 MiB"},

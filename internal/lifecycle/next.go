@@ -72,10 +72,14 @@ func notBefore(item *v1alpha1.FeedItem, now time.Time) time.Time {
 	return next.Time
 }
 
-// Token returns the value of the item's retry annotation in the form in which it is compared and
-// kept: as it is, or its hash where it is longer than the status may hold. It is empty without one.
+// Token returns the value of the item's retry annotation in the form of TokenOf; empty without one.
 func Token(item *v1alpha1.FeedItem) string {
-	value := item.Annotations[v1alpha1.AnnotationRetry]
+	return TokenOf(item.Annotations[v1alpha1.AnnotationRetry])
+}
+
+// TokenOf returns the value of an annotation in the form in which it is compared and kept: as it
+// is, or its hash where it is longer than the status may hold.
+func TokenOf(value string) string {
 	if len(value) <= 256 {
 		return value
 	}

@@ -178,3 +178,21 @@ func TestSameAttemptNoticesTheWorkOfOthers(t *testing.T) {
 		t.Error("the outcome of another attempt goes unnoticed")
 	}
 }
+
+// R3.2, R3.7: what went wrong before a forced retry does not count against the new budget.
+func TestAnUnknownFailureGetsItsRetryAgainAfterARelease(t *testing.T) {
+	t.Parallel()
+	item := newItem()
+	outcome := lifecycle.Outcome{Failure: failure(v1alpha1.CategoryUnknown, false), Reason: v1alpha1.ReasonAPIFailed}
+	lifecycle.Settle(item, outcome, usual, created)
+	lifecycle.Settle(item, outcome, usual, created)
+	if item.Status.Phase != v1alpha1.PhaseFailed {
+		t.Fatalf("phase %s after two unknown failures", item.Status.Phase)
+	}
+	token("again")(item)
+	lifecycle.Release(item, usual, created)
+	lifecycle.Settle(item, outcome, usual, created)
+	if item.Status.Phase != v1alpha1.PhaseDeferred || item.Status.RetryCount != 0 {
+		t.Errorf("%s with %d retries", item.Status.Phase, item.Status.RetryCount)
+	}
+}

@@ -72,7 +72,7 @@ func finish(item *v1alpha1.FeedItem, reason v1alpha1.Reason) {
 
 func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time) {
 	status := &item.Status
-	repeated := status.Failure != nil && status.Failure.Category == v1alpha1.CategoryUnknown
+	repeated := status.FirstFailureTime != nil && status.Failure != nil && status.Failure.Category == v1alpha1.CategoryUnknown
 	if status.FirstFailureTime == nil {
 		status.FirstFailureTime = &metav1.Time{Time: now}
 		status.RetryCount = 0
@@ -125,6 +125,7 @@ func finalReason(outcome Outcome, retryable bool) v1alpha1.Reason {
 func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	status := &item.Status
 	if item.Terminal() {
+		status.LastCheckTime = &metav1.Time{Time: now}
 		status.RetryCount = 0
 		status.FirstFailureTime = nil
 		status.ProviderFailures = nil
@@ -132,7 +133,6 @@ func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	}
 	status.Phase = v1alpha1.PhaseDeferred
 	status.NextRetryTime = &metav1.Time{Time: now}
-	status.LastCheckTime = &metav1.Time{Time: now}
 	status.LastHandledRetry = Token(item)
 	setConditions(item, policy, now)
 }

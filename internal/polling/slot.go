@@ -101,7 +101,11 @@ func Due(t Timing) time.Time {
 
 func (t Timing) slot() time.Time {
 	if t.Failing && !t.RecordedPoll.IsZero() { // every failed poll is written down
-		return t.RecordedPoll.Add(t.Interval)
+		last := t.RecordedPoll
+		if t.LastPoll.After(last) { // what was read of the status may be behind
+			last = t.LastPoll
+		}
+		return last.Add(t.Interval)
 	}
 	if !t.LastPoll.IsZero() {
 		return NextSlot(t.UID, t.Interval, t.LastPoll)

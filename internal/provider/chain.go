@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 
@@ -166,6 +167,9 @@ func call(ctx context.Context, link Link, request Request) (response Response, f
 	return Response{}, failure.Classify(err)
 }
 
+// maxRunes is what the API keeps of a summary, in code points; a character may have many.
+const maxRunes = 10_000
+
 // breach returns how a response breaks the contract of Provider, or nil.
 func breach(response Response, request Request) *failure.Error {
 	if strings.TrimSpace(response.Summary) == "" {
@@ -178,6 +182,10 @@ func breach(response Response, request Request) *failure.Error {
 	if length > request.MaxCharacters {
 		return failure.New(v1alpha1.CategoryAPI, failure.TypeMalformed,
 			fmt.Sprintf("The summary has %d characters, %d are allowed.", length, request.MaxCharacters))
+	}
+	if runes := utf8.RuneCountInString(response.Summary); runes > maxRunes {
+		return failure.New(v1alpha1.CategoryAPI, failure.TypeMalformed,
+			fmt.Sprintf("The summary has %d code points, %d are allowed.", runes, maxRunes))
 	}
 	return nil
 }

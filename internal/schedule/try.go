@@ -8,6 +8,24 @@ import (
 	"time"
 )
 
+// Free says whether the chain would be granted at this moment to whoever asks first.
+func (s *Schedule) Free(chain ...Resource) (yes bool) {
+	s.locked(func(now time.Time) {
+		for _, id := range chain {
+			r := s.find(id)
+			switch r.standing(now) {
+			case free:
+				yes = s.open && len(r.line) == 0
+				return
+			case busy:
+				return
+			case down:
+			}
+		}
+	})
+	return yes
+}
+
 // Try asks for one resource of a chain that is free at this moment, and waits for none: for a
 // turn whose first choice has failed, and that would rather end than be parked.
 func (t *Turn) Try(rank Rank, chain ...Resource) (ticket *Ticket, ok bool) {

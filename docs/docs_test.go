@@ -1,0 +1,256 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package docs_test holds the documentation against what it speaks of.
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/feed-operator/feed-operator/internal/apitest"
+)
+
+var server *apitest.Server
+
+func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
+
+// pages are the README and all that lies beside this file, by their path.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, name := range append(names, filepath.Join("..", "README.md")) {
+		texts[name] = read(t, name)
+	}
+	return texts
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// rows returns the cells of the table with the given header, without the marks of code.
+func rows(t *testing.T, page string, header ...string) [][]string {
+	t.Helper()
+	var found [][]string
+	inTable := false
+	for line := range strings.Lines(read(t, page)) {
+		if !strings.HasPrefix(line, "|") {
+			inTable = false
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
+		}
+		switch {
+		case slices.Equal(cells[:min(len(header), len(cells))], header):
+			inTable = true
+		case inTable && !strings.HasPrefix(cells[0], "---"):
+			found = append(found, cells)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s has no table %q", page, header)
+	}
+	return found
+}
+
+// What a reader copies is accepted by the API server, to the last field.
+func TestManifestsAreAccepted(t *testing.T) {
+	t.Parallel()
+	strict := client.WithFieldValidation(server.Client, metav1.FieldValidationStrict)
+	block := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
+	count := 0
+	for page, text := range pages(t) {
+		for _, match := range block.FindAllStringSubmatch(text, -1) {
+			for manifest := range strings.SplitSeq(match[1], "\n---\n") {
+				object := &unstructured.Unstructured{}
+				if err := yaml.UnmarshalStrict([]byte(manifest), &object.Object); err != nil {
+					t.Fatalf("%s: %v in\n%s", page, err, manifest)
+				}
+				object.SetNamespace(metav1.NamespaceDefault)
+				if err := strict.Create(t.Context(), object, client.DryRunAll); err != nil {
+					t.Errorf("%s: %v in\n%s", page, err, manifest)
+				}
+				count++
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no manifest was found")
+	}
+}
+
+// R2.2: the table of phase, reason and cause is the same in the API and in its documentation.
+func TestReasonsAreThoseOfTheAPI(t *testing.T) {
+	t.Parallel()
+	var want [][]string
+	spaces := regexp.MustCompile(`\s{2,}`)
+	for line := range strings.Lines(commentOn(t, "Reason")) {
+		cells := spaces.Split(strings.TrimSpace(line), -1)
+		if strings.HasPrefix(line, "\t") && cells[0] != "phase" {
+			want = append(want, cells)
+		}
+	}
+	var got [][]string
+	for _, row := range rows(t, "api.md", "phase", "reason", "cause") {
+		got = append(got, row[:3])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the comment on Reason and docs/api.md differ (-comment +page):\n%s", diff)
+	}
+}
+
+// Every constant that a person may meet is explained.
+func TestEveryWordOfTheAPIIsExplained(t *testing.T) {
+	t.Parallel()
+	page := read(t, "api.md")
+	words := 0
+	ast.Inspect(apiFile(t), func(node ast.Node) bool {
+		spec, isValue := node.(*ast.ValueSpec)
+		if !isValue {
+			return true
+		}
+		for i, name := range spec.Names {
+			literal, isLiteral := spec.Values[i].(*ast.BasicLit)
+			if !isLiteral || strings.HasPrefix(name.Name, "Stage") {
+				continue
+			}
+			word, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if word != "" && !strings.Contains(page, "`"+word+"`") {
+				t.Errorf("docs/api.md does not explain `%s` (%s)", word, name.Name)
+			}
+			words++
+		}
+		return true
+	})
+	if words < 30 {
+		t.Errorf("only %d words were found", words)
+	}
+}
+
+func apiFile(t *testing.T) *ast.File {
+	t.Helper()
+	name := filepath.Join(apitest.ModuleRoot(t), "api", "v1alpha1", "common_types.go")
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// commentOn returns the comment on a type of the API.
+func commentOn(t *testing.T, name string) string {
+	t.Helper()
+	for _, declaration := range apiFile(t).Decls {
+		general, ok := declaration.(*ast.GenDecl)
+		if !ok || general.Tok != token.TYPE {
+			continue
+		}
+		if spec, ok := general.Specs[0].(*ast.TypeSpec); ok && spec.Name.Name == name {
+			return general.Doc.Text()
+		}
+	}
+	t.Fatalf("there is no type %s", name)
+	return ""
+}
+
+// The table of flags has each flag of the program, and no other, with its default.
+func TestFlagsAreThoseOfTheProgram(t *testing.T) {
+	t.Parallel()
+	source := read(t, filepath.Join(apitest.ModuleRoot(t), "cmd", "manager", "flags.go"))
+	declared := regexp.MustCompile(`set\.\w+\((?:&f\.\w+, )?"([a-z-]+)", ([^,]+), "`)
+	var want, got [][]string
+	for _, match := range declared.FindAllStringSubmatch(source, -1) {
+		standard := strings.Trim(match[2], `"`)
+		if standard == "nil" || match[1] == "version" {
+			standard = ""
+		}
+		want = append(want, []string{"--" + match[1], standard})
+	}
+	inWords := map[string]string{"--namespace": "", "--leader-election-namespace": ""} // their defaults are told in words
+	for _, row := range rows(t, "operations.md", "flag", "default") {
+		if word, ok := inWords[row[0]]; ok {
+			row[1] = word
+		}
+		got = append(got, row[:2])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("cmd/manager/flags.go and docs/operations.md differ (-program +page):\n%s", diff)
+	}
+}
+
+// Whatever a page leads to is there: other pages, their parts, files, flags and make targets.
+func TestNothingLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	root := apitest.ModuleRoot(t)
+	makefile, flags := read(t, filepath.Join(root, "Makefile")), read(t, filepath.Join(root, "cmd", "manager", "flags.go"))
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	target := regexp.MustCompile("(?m)(?:`|^)make ([a-z]+)")
+	file := regexp.MustCompile("`((?:api|cmd|config|controllers|docs|hack|internal)/[a-z0-9_./-]+)`")
+	flag := regexp.MustCompile("`--([a-z-]+)[=`]")
+	for page, text := range pages(t) {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			to := page
+			if match[1] != "" {
+				to = filepath.Join(filepath.Dir(page), match[1])
+			}
+			content := read(t, to)
+			if match[2] != "" && !slices.Contains(anchors(content), match[2]) {
+				t.Errorf("%s: %s has no part %q", page, to, match[2])
+			}
+		}
+		for _, match := range file.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, match[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+		for _, match := range target.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(makefile, "\n"+match[1]+":") {
+				t.Errorf("%s: the Makefile has no target %q", page, match[1])
+			}
+		}
+		for _, match := range flag.FindAllStringSubmatch(text, -1) {
+			if !strings.HasPrefix(match[1], "zap-") && !strings.Contains(flags, `"`+match[1]+`"`) {
+				t.Errorf("%s: the program has no flag --%s", page, match[1])
+			}
+		}
+	}
+}
+
+// anchors are the names of a page's headings in links.
+func anchors(text string) []string {
+	var names []string
+	dropped := regexp.MustCompile(`[^a-z0-9 -]`)
+	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		names = append(names, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-"))
+	}
+	return names
+}
