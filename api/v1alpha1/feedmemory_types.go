@@ -40,17 +40,17 @@ type FeedMemoryData struct {
 	// GUIDs are the hashes of the GUIDs that were seen: 8 bytes each, the least recently seen
 	// first, base64.
 	// +optional
-	// +kubebuilder:validation:MaxLength=600000
+	// +kubebuilder:validation:MaxLength=480000
 	GUIDs string `json:"guids,omitempty"`
 
 	// URLs are the hashes of the canonical URLs that were seen, in the same form.
 	// +optional
-	// +kubebuilder:validation:MaxLength=600000
+	// +kubebuilder:validation:MaxLength=480000
 	URLs string `json:"urls,omitempty"`
 
 	// Contents are the hashes of the titles and contents that were seen, in the same form.
 	// +optional
-	// +kubebuilder:validation:MaxLength=600000
+	// +kubebuilder:validation:MaxLength=480000
 	Contents string `json:"contents,omitempty"`
 }
 

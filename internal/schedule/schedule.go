@@ -70,6 +70,9 @@ func (s *Schedule) Configure(id Resource, limit Limit) {
 func (s *Schedule) Remove(id Resource) {
 	s.locked(func(now time.Time) {
 		r := s.find(id)
+		if !r.explicit && r.availability == (Availability{}) {
+			return // it is unknown already
+		}
 		limit, known := s.defaults[id.Kind]
 		r.explicit, r.known, r.availability = false, known, Availability{}
 		r.setLimit(limit)

@@ -16,8 +16,9 @@ const (
 	keySize = len(feed.Key{})
 	// minKept is how many keys are kept besides those of this poll.
 	minKept = 20_000
-	// maxKept is how many a field of FeedMemoryData can hold: 600,000 characters of base64.
-	maxKept = 600_000 / 4 * 3 / keySize
+	// maxKept is how many a field of FeedMemoryData can hold: 480,000 characters of base64, so that all three
+	// fields together stay below what etcd takes.
+	maxKept = 480_000 / 4 * 3 / keySize
 )
 
 // A keySet is a set of keys of one kind, in the order in which they were last seen. The zero

@@ -196,8 +196,8 @@ func TestFieldIsNeverExceeded(t *testing.T) {
 		memory.Remember(key(i))
 	}
 	memory.Store(&data)
-	if len(data.GUIDs) != 600_000 {
-		t.Errorf("%d characters, want 600,000", len(data.GUIDs))
+	if len(data.GUIDs) != 480_000 {
+		t.Errorf("%d characters, want 480,000", len(data.GUIDs))
 	}
 	if memory = load(t, data); !memory.Known(key(99_999)) || memory.Known(key(0)) {
 		t.Error("the most recent key was forgotten, or the least recent was not")
