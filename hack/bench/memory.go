@@ -1,0 +1,75 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/feed-operator/feed-operator/hack/dev/child"
+)
+
+const (
+	// calm is how long a started operator is left alone before its memory is looked at.
+	calm = time.Minute
+	// managerGrace is how long the operator may take to end by itself.
+	managerGrace = 30 * time.Second
+)
+
+// measureMemory looks at the operator's own process, which holds many processed items.
+func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
+	if runtime.GOOS != "linux" {
+		return []row{note("resident memory", "not measured: it needs Linux")}, nil
+	}
+	sources := min(100, o.items)
+	feeds, err := serveFeeds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer feeds.close()
+	namespace, err := p.namespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	perSource := o.items / sources
+	if err := populate(ctx, p, feeds, namespace, sources, perSource); err != nil {
+		return nil, err
+	}
+
+	manager, err := child.Start("the operator", o.manager, []string{
+		"--kubeconfig=" + p.cluster.Kubeconfig(), "--namespace=" + namespace,
+		"--allow-cidr=" + loopback.String(), fmt.Sprintf("--requests-per-host=%d", requestsPerHost),
+		"--feeds-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0",
+	}, filepath.Join(p.dir, "manager.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer manager.Stop(context.WithoutCancel(ctx), managerGrace)
+	started := time.Now()
+	if err := p.untilCounted(ctx, namespace, sources, perSource); err != nil {
+		return nil, fmt.Errorf("%w; the operator said:\n%s", err, manager.Tail(12))
+	}
+	ready, wait := time.Since(started), calm
+	if o.short {
+		wait = 5 * time.Second
+	}
+	progress("The operator holds %d items after %s; waiting %s …", o.items, ready.Round(time.Second), wait)
+	if err := pause(ctx, wait); err != nil {
+		return nil, err
+	}
+	memory, err := memoryOfChild(filepath.Base(o.manager))
+	if err != nil {
+		return nil, fmt.Errorf("%w; the operator said:\n%s", err, manager.Tail(12))
+	}
+	megabytes := float64(memory.resident) / 1e6
+	return []row{
+		atMost(fmt.Sprintf("resident memory of the operator with %d processed items", sources*perSource),
+			fmt.Sprintf("%.0f MB", megabytes), megabytes, 300, " MB"),
+		note("the most that it was since its start", "%.0f MB", float64(memory.peak)/1e6),
+		note("from its start until every source was polled and counted", "%s", ready.Round(time.Second)),
+	}, nil
+}

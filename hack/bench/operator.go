@@ -1,0 +1,121 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/provider"
+)
+
+// The operator's own defaults, but for the requests to one host (see feeds).
+const (
+	itemWorkers     = 128
+	pollWorkers     = 32
+	requestsPerHost = 1000
+)
+
+// loopback is all that the operator may reach, beside the public addresses that nothing here names.
+var loopback = netip.MustParsePrefix("127.0.0.0/8")
+
+// operator is one that works inside this process, on one namespace.
+type operator struct {
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// startOperator starts an operator as cmd/manager does, with a clock and a summarizer of ours.
+func startOperator(ctx context.Context, p *plane, namespace string, clock clock.WithDelayedExecution, builtin provider.Provider) (*operator, error) {
+	manager, err := ctrl.NewManager(p.config, ctrl.Options{
+		Scheme:     p.scheme,
+		Cache:      controllers.CacheOptions(namespace),
+		Client:     controllers.ClientOptions(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{EnableWarmup: new(true), SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = controllers.Setup(ctx, manager, controllers.Options{
+		Clock:    clock,
+		Outbound: outbound.New(outbound.Config{UserAgent: "feed-operator/bench", AllowCIDRs: []netip.Prefix{loopback}}),
+		Providers: func(*v1alpha1.AIProvider) (provider.Provider, error) {
+			return nil, errors.New("the benchmark has no AIProvider")
+		},
+		Builtin:         builtin,
+		ItemWorkers:     itemWorkers,
+		PollWorkers:     pollWorkers,
+		RequestsPerHost: requestsPerHost,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	o := &operator{cancel: cancel, ended: make(chan error, 1)}
+	go func() { o.ended <- manager.Start(ctx) }()
+	return o, nil
+}
+
+// stop ends the operator and waits until it has ended.
+func (o *operator) stop() error {
+	o.cancel()
+	return <-o.ended
+}
+
+// instant is a provider that costs nothing, so that what is left is the operator's own work.
+type instant struct{}
+
+// Generate implements provider.Provider.
+func (instant) Generate(_ context.Context, request provider.Request) (provider.Response, error) {
+	return provider.Response{Summary: summaryOf(request.Title).Text, Model: "instant"}, nil
+}
+
+// aheadClock is the real clock, put forward.
+type aheadClock struct {
+	clock.RealClock
+	ahead atomic.Int64
+}
+
+// Now implements clock.PassiveClock.
+func (c *aheadClock) Now() time.Time { return c.RealClock.Now().Add(time.Duration(c.ahead.Load())) }
+
+// Since implements clock.PassiveClock.
+func (c *aheadClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+func (c *aheadClock) putForward(by time.Duration) { c.ahead.Add(int64(by)) }
+
+// reconciles counts the reconciles of the operators in this process so far, by controller.
+func reconciles() (map[string]float64, error) {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "controller" {
+					counts[label.GetValue()] += metric.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return counts, nil
+}

@@ -1,0 +1,111 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// memory of a process, in bytes.
+type memory struct {
+	resident, peak int64
+}
+
+// memoryOfChild reads what Linux says of the process of that name that this one has started.
+func memoryOfChild(name string) (m memory, _ error) {
+	dir, err := findChild(name)
+	if err != nil {
+		return memory{}, err
+	}
+	facts, err := readStatus(dir)
+	if err != nil {
+		return memory{}, err
+	}
+	for field, into := range map[string]*int64{"VmRSS": &m.resident, "VmHWM": &m.peak} {
+		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(facts[field], " kB"), 10, 64)
+		if err != nil {
+			return memory{}, fmt.Errorf("%s of %s: %w", field, name, err)
+		}
+		*into = kilobytes << 10
+	}
+	return m, nil
+}
+
+// cpuTime is how long this process and the API server with its storage have used a core.
+type cpuTime struct {
+	self, server time.Duration
+}
+
+// cpuUsed reads the CPU time used so far. It is zero where there is no /proc.
+func cpuUsed() cpuTime {
+	used := cpuTime{self: ticks("/proc/self")}
+	for _, name := range []string{"etcd", "kube-apiserver"} {
+		if dir, err := findChild(name); err == nil {
+			used.server += ticks(dir)
+		}
+	}
+	return used
+}
+
+func (c cpuTime) since(before cpuTime) cpuTime {
+	return cpuTime{self: c.self - before.self, server: c.server - before.server}
+}
+
+// findChild returns the folder in /proc of a process that this one has started.
+func findChild(name string) (string, error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return "", err
+	}
+	parent := strconv.Itoa(os.Getpid())
+	for _, dir := range dirs {
+		facts, err := readStatus(dir)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		if facts["Name"] == name && facts["PPid"] == parent {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("%s does not run", name)
+}
+
+// readStatus reads the lines of a process's status, such as "VmRSS:  1234 kB" (see proc(5)).
+func readStatus(dir string) (map[string]string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "status"))
+	facts := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if name, value, found := strings.Cut(line, ":"); found {
+			facts[name] = strings.TrimSpace(value)
+		}
+	}
+	return facts, err
+}
+
+// ticks reads the CPU time of a process: the 14th and 15th field of its stat, in hundredths of a
+// second (see proc(5)). The second field, in parentheses, is its name.
+func ticks(dir string) time.Duration {
+	text, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text)[strings.LastIndex(string(text), ")")+1:])
+	if len(fields) < 13 {
+		return 0
+	}
+	var sum time.Duration
+	for _, field := range fields[11:13] {
+		count, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0
+		}
+		sum += time.Duration(count) * 10 * time.Millisecond
+	}
+	return sum
+}

@@ -1,0 +1,206 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// measureWrites counts what items and polls cost the API server. It counts there, so nothing that
+// the operator writes can be forgotten.
+func measureWrites(ctx context.Context, p *plane, o options) (_ []row, failed error) {
+	sources, entries, polls := 20, 50, 2
+	if o.short {
+		sources, entries, polls = 4, 10, 1
+	}
+	feeds, err := serveFeeds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer feeds.close()
+	namespace, err := p.namespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.createSources(ctx, feeds, namespace, sources, entries); err != nil {
+		return nil, err
+	}
+	m := &writeCount{plane: p, feeds: feeds, namespace: namespace, clock: &aheadClock{}, sources: sources, entries: entries}
+	if err := m.look(ctx); err != nil {
+		return nil, err
+	}
+	operator, err := startOperator(ctx, p, namespace, m.clock, instant{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { failed = errors.Join(failed, operator.stop()) }()
+
+	var rows []row
+	for _, measure := range []func(context.Context) ([]row, error){
+		m.items,
+		func(ctx context.Context) ([]row, error) { return m.unchanged(ctx, polls) },
+		m.heartbeats,
+	} {
+		more, err := measure(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// createSources creates sources, each with a feed of its own that lists so many entries.
+func (p *plane) createSources(ctx context.Context, feeds *feeds, namespace string, count, entries int) error {
+	for i := range count {
+		name := fmt.Sprintf("source-%03d", i)
+		if err := p.client.Create(ctx, newSource(namespace, name, feeds.publish(name, entriesOf(name, entries)))); err != nil {
+			return fmt.Errorf("create a FeedSource: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeCount is an operator at work, and what the API server had counted at the last look.
+type writeCount struct {
+	plane            *plane
+	feeds            *feeds
+	namespace        string
+	clock            *aheadClock
+	sources, entries int
+
+	writes     apiWrites
+	reconciled map[string]float64
+	polled     int
+}
+
+func (m *writeCount) look(ctx context.Context) (err error) {
+	if m.writes, err = m.plane.apiWrites(ctx); err != nil {
+		return err
+	}
+	m.polled = m.feeds.total()
+	m.reconciled, err = reconciles()
+	return err
+}
+
+// items counts from the start of the operator until every item is processed and every source
+// says so, which is up to a minute later.
+func (m *writeCount) items(ctx context.Context) ([]row, error) {
+	items := m.sources * m.entries
+	progress("Counting writes: %d sources with %d new entries each …", m.sources, m.entries)
+	before := *m
+	if err := m.plane.untilCounted(ctx, m.namespace, m.sources, m.entries); err != nil {
+		return nil, err
+	}
+	if err := m.look(ctx); err != nil {
+		return nil, err
+	}
+	wrote := m.writes.since(before.writes)
+	perItem := float64(wrote.total()) / float64(items)
+	rows := []row{atMost(
+		fmt.Sprintf("API writes per item, no destination (%d items, %d a poll)", items, m.entries),
+		fmt.Sprintf("%.2f", perItem), perItem, 3.3, "")}
+	rows = append(rows, wrote.rows()...)
+	for _, controller := range []string{"feeditem", "feedsource"} {
+		count := m.reconciled[controller] - before.reconciled[controller]
+		rows = append(rows, note("reconciles of the "+controller+" controller", "%.0f (%.2f per item)", count, count/float64(items)))
+	}
+	return rows, nil
+}
+
+// unchanged counts while every feed is polled so many times and has nothing new.
+func (m *writeCount) unchanged(ctx context.Context, polls int) ([]row, error) {
+	progress("Counting writes: %d polls of each unchanged feed, a minute apart …", polls)
+	before := *m
+	if err := m.untilPolled(ctx, polls); err != nil {
+		return nil, err
+	}
+	if err := m.look(ctx); err != nil {
+		return nil, err
+	}
+	wrote, polled := m.writes.since(before.writes), m.polled-before.polled
+	perPoll := float64(wrote.total()) / float64(polled)
+	return append([]row{atMost("API writes per poll of an unchanged feed",
+		fmt.Sprintf("%.2f (%d writes, %d polls)", perPoll, wrote.total(), polled), perPoll, 0, "")}, wrote.rows()...), nil
+}
+
+// heartbeats counts what the first polls after an hour cost: its heartbeat is due then.
+func (m *writeCount) heartbeats(ctx context.Context) ([]row, error) {
+	progress("Counting writes: a poll of each unchanged feed, an hour later by the operator's clock …")
+	before := *m
+	m.clock.putForward(time.Hour)
+	if err := m.untilPolled(ctx, 1); err != nil {
+		return nil, err
+	}
+	if err := m.look(ctx); err != nil {
+		return nil, err
+	}
+	wrote := m.writes.since(before.writes)
+	perSource := float64(wrote.total()) / float64(m.sources)
+	return append([]row{atMost("API writes per source and hour of an unchanged feed (heartbeat)",
+		fmt.Sprintf("%.2f (%d writes, %d polls)", perSource, wrote.total(), m.polled-before.polled), perSource, 1, "")}, wrote.rows()...), nil
+}
+
+// untilPolled waits until every feed was asked for so many times more.
+func (m *writeCount) untilPolled(ctx context.Context, times int) error {
+	start := m.feeds.counts()
+	return until(ctx, func(context.Context) (bool, error) {
+		for name, now := range m.feeds.counts() {
+			if now-start[name] < times {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// untilCounted waits until every source of a namespace says that so many of its items are
+// processed.
+func (p *plane) untilCounted(ctx context.Context, namespace string, sources, items int) error {
+	var list v1alpha1.FeedSourceList
+	err := until(ctx, func(ctx context.Context) (bool, error) {
+		if err := p.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return false, err
+		}
+		done := 0
+		for i := range list.Items {
+			if int(list.Items[i].Status.Items.Processed) == items {
+				done++
+			}
+		}
+		return done == sources, nil
+	})
+	if err != nil && len(list.Items) > 0 {
+		return fmt.Errorf("%w; the first source has %+v", err, list.Items[0].Status)
+	}
+	return err
+}
+
+// until waits for a condition.
+func until(ctx context.Context, condition wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, condition)
+}
+
+// rows shows what was written, the most first.
+func (w apiWrites) rows() []row {
+	kinds := make([]string, 0, len(w))
+	for what := range w {
+		kinds = append(kinds, what)
+	}
+	slices.SortFunc(kinds, func(a, b string) int { return w[b] - w[a] })
+	rows := make([]row, 0, len(kinds))
+	for _, what := range kinds {
+		rows = append(rows, note(what, "%d", w[what]))
+	}
+	return rows
+}
