@@ -22,14 +22,14 @@ var feedMemoryRules = map[string]rule{
 	"an ETag has up to 1,024 characters":         texts("FeedMemory", "data.etag", false, 1024),
 	"a Last-Modified has up to 256 characters":   texts("FeedMemory", "data.lastModified", false, 256),
 	"a body's hash has up to 64 characters":      texts("FeedMemory", "data.bodyHash", false, 64),
-	"the GUIDs have up to 600,000 characters":    hashes("data.guids"),
-	"the URLs have up to 600,000 characters":     hashes("data.urls"),
-	"the contents have up to 600,000 characters": hashes("data.contents"),
+	"the GUIDs have up to 480,000 characters":    hashes("data.guids"),
+	"the URLs have up to 480,000 characters":     hashes("data.urls"),
+	"the contents have up to 480,000 characters": hashes("data.contents"),
 }
 
 // hashes are ASCII: three bytes a character would be more than a request may have.
 func hashes(field string) rule {
-	r := texts("FeedMemory", field, false, 600_000)
+	r := texts("FeedMemory", field, false, 480_000)
 	r.valid = append(r.valid[:2], "", absent{})
 	return r
 }

@@ -92,6 +92,9 @@ func run(ctx context.Context, arguments []string) error {
 	if err := printTable(os.Stdout, rows); err != nil {
 		return err
 	}
+	if o.short {
+		fmt.Println("\nThis was a short run: it shows that everything is measured; the figures mean little.")
+	}
 	return printMachine(os.Stdout, plane, time.Since(began))
 }
 

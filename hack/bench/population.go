@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -75,7 +77,26 @@ func (p *plane) withoutStatusSubresource(ctx context.Context, namespace string, 
 	}
 	failed := create()
 	original.ResourceVersion = kind.ResourceVersion
-	return errors.Join(failed, p.changeKind(ctx, original, namespace, false))
+	if err := errors.Join(failed, p.changeKind(ctx, original, namespace, false)); err != nil {
+		return err
+	}
+	return p.untilCached(ctx)
+}
+
+// untilCached waits until the API server has read all items into its cache again, which it does
+// anew after a change of the kind.
+func (p *plane) untilCached(ctx context.Context) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("FeedItemList"))
+	fromCache := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}}
+	none := client.MatchingFields{"status.phase": string(v1alpha1.PhaseFailed)}
+	return until(ctx, func(ctx context.Context) (bool, error) {
+		err := p.client.List(ctx, list, fromCache, none)
+		if apierrors.IsTooManyRequests(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }
 
 // changeKind writes the kind of items, and waits until the API server takes, or does not take, a
