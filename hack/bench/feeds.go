@@ -48,7 +48,7 @@ func serveFeeds(ctx context.Context) (*feeds, error) {
 
 func (f *feeds) close() { _ = f.server.Close() }
 
-// publish serves entries as the feed of that name, and returns its URL.
+// publish serves entries as the feed of that name from now on, and returns its URL.
 func (f *feeds) publish(name string, entries []feed.Entry) string {
 	listed := make([]feedtest.Entry, 0, len(entries))
 	for _, entry := range entries {
@@ -61,7 +61,6 @@ func (f *feeds) publish(name string, entries []feed.Entry) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.documents[name] = document{body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
-	f.hits[name] = 0
 	return f.url + name
 }
 

@@ -27,7 +27,7 @@ func populate(ctx context.Context, p *plane, feeds *feeds, namespace string, sou
 	start := time.Now()
 	return p.withoutStatusSubresource(ctx, namespace, func() error {
 		for i := range sources {
-			name := fmt.Sprintf("source-%03d", i)
+			name := sourceName(i)
 			entries := entriesOf(name, perSource)
 			source := newSource(namespace, name, feeds.publish(name, entries[:min(perSource, feedLength)]))
 			if err := p.client.Create(ctx, source); err != nil {
