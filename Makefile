@@ -2,9 +2,10 @@
 
 # Where the local control plane keeps its data, logs and kubeconfig.
 DEV_DIR ?= .dev
-# make run: 1 stops when all sample items are done, and fails if they do not get there.
+# make run: 1 stops when all sample items are done, and fails if they do not get there, are not posted once, or if
+# the stand-ins for AI services were not called as they should be.
 ONCE ?=
-# make run: manifests to apply instead of config/samples, separated by commas.
+# make run: manifests to apply instead of the FeedSources of config/samples, separated by commas.
 SOURCE ?=
 # make fuzz: how long each target is fuzzed.
 FUZZTIME ?= 30s
@@ -29,7 +30,7 @@ SHELL := /bin/sh
 ##@ Run
 
 .PHONY: run
-run: build bin/dev ## Run the operator on a new local control plane, with sample sources (ONCE=1, SOURCE=file.yaml)
+run: build bin/dev ## Run the operator on a new local control plane, with sample feeds and stand-ins for Mastodon, Claude and OpenAI (ONCE=1, SOURCE=file.yaml)
 	@exec bin/dev run --dir '$(DEV_DIR)' $(if $(filter-out 0,$(ONCE)),--once) $(if $(SOURCE),--source '$(SOURCE)')
 
 .PHONY: devcluster

@@ -5,65 +5,109 @@ package controllers
 
 import (
 	"context"
+	"time"
 
-	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 // AIProviderReconciler says whether a provider can be used, and opens it to those who wait for it.
 type AIProviderReconciler struct {
-	Clock    clock.PassiveClock
-	Client   client.Client
-	Live     client.Reader
-	Recorder events.EventRecorder
-	Schedule *schedule.Schedule
+	serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider]
+}
+
+// ProviderFactory makes what calls the service that an AIProvider describes, with its credentials.
+// An error says, for a person, what in the spec cannot work.
+type ProviderFactory func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error)
+
+// checker is a Provider that can be asked whether its key and its model are good.
+type checker interface {
+	Check(ctx context.Context) error
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders,verbs=get;list;watch
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders/status,verbs=patch
 
+// shareOfWorkers is how many of the workers may call one provider: a quarter, so that one that hangs
+// leaves enough of them for the items of others, whatever its spec allows.
+func shareOfWorkers(workers int) int { return max(workers/4, 1) }
+
+func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider], connect ProviderFactory, share int) *AIProviderReconciler {
+	r := &AIProviderReconciler{serviceReconciler: common}
+	r.resource = providerResource
+	r.stage = v1alpha1.StageSummarize
+	r.secretKey = keyAPIKey
+	r.limit = func(described *v1alpha1.AIProvider) schedule.Limit {
+		return schedule.Limit{
+			PerMinute: described.RequestsPerMinute(), Concurrent: min(described.MaxConcurrent(), share), TokensPerDay: described.TokensPerDay(),
+		}
+	}
+	r.peer = func(described *v1alpha1.AIProvider) any {
+		return []any{described.Spec.Gemini, described.Spec.OpenAI, described.Spec.Anthropic}
+	}
+	r.connect = func(described *v1alpha1.AIProvider, credentials string) (any, error) {
+		return connect(described, credentials)
+	}
+	r.check = func(ctx context.Context, _ *v1alpha1.AIProvider, caller any) (func(*v1alpha1.AIProvider), error) {
+		if asked, can := caller.(checker); can {
+			return nil, asked.Check(ctx)
+		}
+		return nil, nil
+	}
+	r.usable = func(*v1alpha1.AIProvider, any, bool) bool { return true }
+	r.counted = func(described *v1alpha1.AIProvider, calls tally) {
+		described.Status.Calls += calls.calls
+		described.Status.Tokens += calls.tokens
+		described.Status.TokensToday = tokensTodayOf(calls.today, described.Status.TokensToday)
+		described.Status.LastSuccessTime = timeOrKeep(calls.lastSuccess, described.Status.LastSuccessTime)
+	}
+	r.resume = func(id schedule.Resource, described *v1alpha1.AIProvider) {
+		r.Services.restoreTokens(id, described.Status.TokensToday)
+		if described.Status.Calls > 0 {
+			r.Services.keepPace(id)
+		}
+	}
+	r.lastCall = func(*v1alpha1.AIProvider) time.Time { return time.Time{} }
+	r.working = func(described *v1alpha1.AIProvider) string {
+		if model := described.Model(); model != "" {
+			return "Summarizes with " + model
+		}
+		return "Summarizes inside the operator; needs no key"
+	}
+	r.transition = func(described *v1alpha1.AIProvider, said verdict) {
+		telemetry.ProviderTransition(r.Recorder, described, said.ready, said.reason, said.message)
+	}
+	r.retryRequested = func(described *v1alpha1.AIProvider, items int) {
+		telemetry.RetryRequested(r.Recorder, described, items)
+	}
+	return r
+}
+
 // Reconcile tells the schedule how hard the provider may be asked, and the person whether it is ready.
 func (r *AIProviderReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var found v1alpha1.AIProvider
-	if err := r.Client.Get(ctx, request.NamespacedName, &found); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			r.Schedule.Remove(providerResource(request.NamespacedName))
-		}
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	openProvider(r.Schedule, &found)
-
-	said := verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: "Summarizes inside the operator; needs no key"}
-	if found.Spec.Suspend {
-		said = verdict{reason: v1alpha1.ReasonSuspended, message: "Suspended: nothing is asked, and items that need this provider wait"}
-	}
-	before := readyOf(found.Status.Conditions)
-	generation := found.Generation
-	err := record(ctx, r.Client, r.Live, &found, func(live *v1alpha1.AIProvider) bool {
-		live.Status.ObservedGeneration = generation
-		setReady(&live.Status.Conditions, generation, said, r.Clock.Now())
-		return true
-	})
-	if err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if after := readyOf(found.Status.Conditions); after.Status != before.Status {
-		telemetry.ProviderTransition(r.Recorder, &found, said.ready, said.reason, said.message)
-	}
-	return ctrl.Result{}, nil
+	return r.reconcile(ctx, request)
 }
 
-// SetupWithManager registers the controller.
+// SetupWithManager registers the controller. It looks at a provider when its spec or its retry annotation changes, when
+// its calls have changed how it stands, and when it is time to read its Secret again.
 func (r *AIProviderReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.AIProvider{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.AIProvider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry)))).
+		WatchesRawSource(&r.Waker.providers).
+		WithOptions(serviceOptions).
 		Complete(r)
 }
+
+func providerResource(key client.ObjectKey) schedule.Resource {
+	return schedule.Resource{Kind: schedule.KindProvider, Name: key.String()}
+}
+
+// builtinResource is the built-in summarizer: it has no limit but the number of workers.
+var builtinResource = schedule.Resource{Kind: schedule.KindProvider}

@@ -14,11 +14,22 @@ import (
 // test sets, what the queue waits for never comes by itself.
 func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options) (lookAt func(kind string, name types.NamespacedName), err error) {
 	waker := &waker{}
-	return func(kind string, name types.NamespacedName) { waker.wake(scheduleKey(kind, name)) }, setup(ctx, manager, options, waker)
+	return func(kind string, name types.NamespacedName) {
+		switch kind {
+		case ProviderKey:
+			waker.serviceChanged(providerResource(name), true)
+		case DestinationKey:
+			waker.serviceChanged(destinationResource(name), true)
+		default:
+			waker.wake(scheduleKey(kind, name))
+		}
+	}, setup(ctx, manager, options, waker)
 }
 
 // The kinds that SetupForTest's function takes.
 const (
-	ItemKey   = itemKey
-	SourceKey = sourceKey
+	ItemKey        = itemKey
+	SourceKey      = sourceKey
+	ProviderKey    = "provider"
+	DestinationKey = "destination"
 )

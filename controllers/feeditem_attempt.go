@@ -4,9 +4,9 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"net/url"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,96 +15,100 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// summarize makes one attempt: it reads the article, has it summarized, and records what came of
-// it. Where a provider or the host of the page is not free, the item is parked instead.
+// summarize makes one attempt, or goes on with one that waits: it reads the article, has it judged
+// and summarized, and records what came of it; then it posts the summary where that is free at once.
+// Where a provider or the host of the page is not free, the item is parked instead.
 func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
+	open := r.open.of(item, r.Clock.Now())
+	if open.Begun() && r.retriedSince(ctx, source, open) {
+		open = newAttempt(item)
+	}
+	if open.notBefore.After(r.Clock.Now()) {
+		r.open.keep(item, open)
+		return ctrl.Result{}, nil // it is woken then
+	}
 	request, err := articleRequest(item, source)
 	if err != nil {
 		return r.settle(ctx, item, source, failed(item, err, v1alpha1.StageArticle, "", v1alpha1.ReasonInvalidContent, r.now()))
 	}
-	host := ""
-	if request.NeedsPage() {
-		host = hostOf(request.URL)
+	held := &tickets{}
+	outcome, err := r.findChain(ctx, held, item, source, open)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	held, err := r.acquire(ctx, turn, item, source, host)
-	if err != nil || held == nil {
-		return ctrl.Result{}, err // parked: woken when its turn comes
+	if outcome != nil {
+		return r.settle(ctx, item, source, *outcome)
 	}
 	defer held.giveBack()
-	text, err := r.Articles.Fetch(ctx, request)
-	held.pageRead()
-	if ctx.Err() != nil {
-		return ctrl.Result{}, nil // the manager is stopping; nothing was paid for, nothing counts
+	if open.page.read.IsZero() {
+		done, result, err := r.readPage(ctx, turn, held, open, item, source, request)
+		if done || err != nil {
+			return result, err
+		}
+		// The page may have taken its time: providers may have come and gone meanwhile.
+		if outcome, err = r.findChain(ctx, held, item, source, open); err != nil {
+			return ctrl.Result{}, err
+		}
+		if outcome != nil {
+			return r.settle(ctx, item, source, *outcome)
+		}
 	}
-	if err != nil {
-		return r.settle(ctx, item, source, articleFailed(item, err, host, r.now()))
+	if !open.Begun() { // else it is about the provider that comes next, and that one may be down
+		if ready, err := r.acquireProvider(ctx, turn, held, item); err != nil || !ready {
+			r.open.keep(item, open)
+			return ctrl.Result{}, err
+		}
 	}
-	if ready, err := r.acquireProvider(ctx, turn, held, item); err != nil || !ready {
-		return ctrl.Result{}, err
-	}
-	outcome, err := r.generate(ctx, turn, held, item, provider.Request{
-		Title:         item.Spec.Title,
-		Text:          text.Text,
-		Description:   descriptionOf(request, text),
-		MaxCharacters: source.MaxCharacters(),
-	})
-	if errors.Is(err, provider.ErrNoneAvailable) { // it was deleted just now
+	return r.ask(ctx, turn, held, open, item, source, summaryRequest(item, source, request, open.page.text))
+}
+
+// ask has the article judged and summarized, and records what came of it, or puts the attempt away
+// until it goes on.
+func (r *FeedItemReconciler) ask(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt,
+	item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, request provider.Request,
+) (ctrl.Result, error) {
+	open.begin(r.Clock.Now())
+	outcome, err := r.generate(ctx, turn, held, open, item, source, request)
+	switch {
+	case errors.Is(err, provider.ErrWaits):
+		open.notBefore = open.NotBefore
+		r.open.keep(item, open)
+		r.wakeAt(item, open.NotBefore)
+		r.wakeAt(item, open.GoOnBy)
+		return ctrl.Result{}, nil
+	case errors.Is(err, provider.ErrNoneAvailable): // it was closed or deleted just now
 		return lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
-	}
-	if err != nil {
+	case err != nil:
 		return ctrl.Result{}, err
 	}
-	return r.settle(ctx, item, source, outcome)
+	if outcome.Verdict.Passed() && outcome.Summary == nil && outcome.Failure == nil {
+		r.open.keep(item, open) // the text is needed again for the summary
+	}
+	return r.settleAndPost(ctx, turn, item, source, outcome)
 }
 
-// articleRequest says where the text of an item comes from. It fails where the item's own content
-// cannot be read.
-func articleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (article.Request, error) {
-	content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
-	if err != nil {
-		return article.Request{}, err
+// findChain finds the providers that an attempt may call. The outcome is set where none needs to be asked.
+func (r *FeedItemReconciler) findChain(ctx context.Context, held *tickets, item *v1alpha1.FeedItem,
+	source *v1alpha1.FeedSource, open *openAttempt,
+) (*lifecycle.Outcome, error) {
+	var err error
+	if held.chain, err = r.chainOf(ctx, item, source); err != nil {
+		return nil, err
 	}
-	return article.Request{
-		URL:      item.Spec.URL,
-		Title:    item.Spec.Title,
-		FeedText: feed.Text(content),
-		Source:   source.ArticleSource(),
-		MaxBytes: source.MaxArticleBytes(),
-		Timeout:  source.FetchTimeout(),
-	}, nil
-}
-
-// descriptionOf is what the feed says of an article whose text came from elsewhere.
-func descriptionOf(request article.Request, text article.Article) string {
-	if text.FromFeed {
-		return ""
+	held.first = able(held.chain, toBeScreened(item, source))
+	if open.Begun() { // what was refused since is one of its failures, or passed over
+		return nil, nil
 	}
-	return request.FeedText
-}
-
-// articleFailed is the outcome of an attempt that did not get the article. Every such failure is
-// worth another try, because pages appear late; only one that is too large is not.
-func articleFailed(item *v1alpha1.FeedItem, err error, host string, now metav1.Time) lifecycle.Outcome {
-	cause := failure.Classify(err)
-	if cause.Type == failure.TypeTooLarge {
-		return lifecycle.Outcome{Token: lifecycle.Token(item), Skipped: v1alpha1.ReasonLargeFileSkipped}
+	if outcome, refused := r.allRefused(item, held.first); refused {
+		return &outcome, nil
 	}
-	reason := v1alpha1.ReasonDownloadFailed
-	if cause.Type == article.TypeNotReady {
-		reason = v1alpha1.ReasonPageNotReady
-	}
-	outcome := failed(item, err, v1alpha1.StageArticle, host, reason, now)
-	outcome.Failure.Retryable = true
-	return outcome
+	return nil, nil
 }
 
 // failed is the outcome of an attempt that ended with an error.
@@ -119,59 +123,45 @@ func failed(item *v1alpha1.FeedItem, err error, stage v1alpha1.Stage, object str
 	}
 }
 
-// generate asks the providers, in order. From here on a stop of the manager does not end the
-// attempt: what was asked for is waited for and written down.
-func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, held *tickets,
-	item *v1alpha1.FeedItem, request provider.Request,
-) (lifecycle.Outcome, error) {
-	result, failures, err := provider.Generate(context.WithoutCancel(ctx), held.links(), request, held.hand(turn, rankOf(item)))
-
-	outcome := lifecycle.Outcome{Token: lifecycle.Token(item)}
-	var none *provider.ChainError
-	switch {
-	case err == nil:
-		outcome.Summary = &v1alpha1.Summary{
-			Text: result.Response.Summary, Provider: result.Provider,
-			Model: cut(result.Response.Model, 253), Tokens: result.Response.Tokens,
-		}
-	case errors.As(err, &none):
-		// What is recorded is the failure that leaves most hope: it decides about a retry.
-		outcome = failed(item, none, v1alpha1.StageSummarize, mostHopeful(none), v1alpha1.ReasonAPIFailed, r.now())
-	default:
-		return outcome, err
-	}
-	for _, f := range failures {
-		outcome.ProviderFailures = append(outcome.ProviderFailures, v1alpha1.ProviderFailure{
-			Name: f.Name, Category: f.Err.Category, Count: 1, Time: r.now(),
-		})
-		ctrl.LoggerFrom(ctx).Info("Provider failed", "provider", f.Name, "category", f.Err.Category, "error", f.Err.Error())
-	}
-	return outcome, nil
-}
-
-// mostHopeful names the provider whose failure failure.Classify finds in a chain's error.
-func mostHopeful(none *provider.ChainError) string {
-	for _, f := range none.Failures {
-		if f.Err == failure.Classify(none) {
-			return f.Name
-		}
-	}
-	return ""
-}
-
-// settle writes down what an attempt came to, whatever happened to the item meanwhile, and tells
-// about it once it is written.
+// settle writes down what an attempt came to.
 func (r *FeedItemReconciler) settle(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, outcome lifecycle.Outcome) (ctrl.Result, error) {
+	return r.after(r.writeOutcome(ctx, item, source, outcome))
+}
+
+// after says when to look again at an item that was written, or that was not (nil): then somebody
+// else was first, or the answer of the API server was lost though it has written it.
+func (r *FeedItemReconciler) after(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
+	switch now := r.Clock.Now(); {
+	case err != nil:
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	case written == nil:
+		return lookAgain(now, now), nil
+	}
+	return r.whatNext(written), nil
+}
+
+// writeOutcome writes down what an attempt came to, whatever happened to the item meanwhile, and
+// tells about it once it is written. It returns the item as it is then, or nil if the outcome does
+// not belong on it any more.
+func (r *FeedItemReconciler) writeOutcome(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+	outcome lifecycle.Outcome,
+) (*v1alpha1.FeedItem, error) {
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	began, now := item.DeepCopy(), r.Clock.Now()
-	var settled *v1alpha1.FeedItem
+	began, now, releases := item.DeepCopy(), r.Clock.Now(), r.releases(ctx, item, outcome.ProviderFailures...)
+	var settled, ended *v1alpha1.FeedItem
+	var history []v1alpha1.HistoryEntry
 	write := func(outcome lifecycle.Outcome) error {
-		return record(ctx, r.Client, r.Live, item, func(live *v1alpha1.FeedItem) bool {
+		return r.recordItem(ctx, source, item, func(live *v1alpha1.FeedItem) bool {
 			settled = nil
-			if !lifecycle.SameAttempt(began, live) {
-				return false // another attempt has written its outcome meanwhile
+			if !lifecycle.SameAttempt(began, live) { // another attempt has written its outcome meanwhile, or this one
+				if endedAlready(began, live, outcome, source, now) {
+					ended = live
+				}
+				return false
 			}
+			history = live.Status.History
+			outcome.Releases = releases
 			lifecycle.Settle(live, outcome, lifecycle.PolicyOf(source), now)
 			settled = live
 			return true
@@ -180,46 +170,44 @@ func (r *FeedItemReconciler) settle(ctx context.Context, item *v1alpha1.FeedItem
 	err := write(outcome)
 	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
 		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server does not take the result: "+err.Error())
-		err = write(failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, r.now()))
+		outcome = lifecycle.Outcome{Began: outcome.Began}
+		outcome = withVerdict(failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, r.now()), outcome)
+		err = write(outcome)
 	}
-	if err != nil || settled == nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	if told := cmp.Or(settled, ended); err == nil && told != nil {
+		r.tellAttempt(history, began, told, source, outcome, now)
+		r.tell(began, told)
 	}
-	r.tell(ctx, began, settled)
-	_, result := r.nothingToDo(settled, lifecycle.Next(settled, now))
-	return result, nil
+	if err != nil {
+		return nil, err
+	}
+	return settled, nil
 }
 
-func (r *FeedItemReconciler) tell(ctx context.Context, before, after *v1alpha1.FeedItem) {
-	log := ctrl.LoggerFrom(ctx).WithValues("source", after.Spec.SourceRef.Name, "phase", after.Status.Phase, "reason", after.Status.Reason)
-	switch after.Status.Phase {
-	case v1alpha1.PhaseFailed:
-		telemetry.ItemFailed(r.Recorder, after)
-		log.Info("Item failed for good", "retries", after.Status.RetryCount, "error", after.Status.Failure.Message, "severity", "warning")
-	case v1alpha1.PhaseDeferred:
-		if before.Status.FirstFailureTime == nil {
-			telemetry.ItemDeferred(r.Recorder, after)
-		}
-		log.Info("Item deferred", "retries", after.Status.RetryCount, "error", after.Status.Failure.Message, "nextRetry", after.Status.NextRetryTime.Time)
-	case v1alpha1.PhaseProcessed:
-		log.Info("Item processed", "provider", providerOf(after))
-	case v1alpha1.PhaseUnprocessed, v1alpha1.PhasePending:
+// whatNext says when to look at an item again of which the status is known.
+func (r *FeedItemReconciler) whatNext(item *v1alpha1.FeedItem) ctrl.Result {
+	now := r.Clock.Now()
+	step := lifecycle.Next(item, now)
+	if done, result := r.nothingToDo(item, step); done {
+		return result
 	}
+	return lookAgain(now, now)
 }
 
-func providerOf(item *v1alpha1.FeedItem) string {
-	if item.Status.Summary == nil {
-		return ""
+func timeOf(at *metav1.MicroTime) time.Time {
+	if at == nil {
+		return time.Time{}
 	}
-	return item.Status.Summary.Provider
+	return at.Time
 }
 
 func (r *FeedItemReconciler) now() metav1.Time { return metav1.NewTime(r.Clock.Now()) }
 
-func hostOf(raw string) string {
-	parsed, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return parsed.Hostname()
+// endedAlready says that an item has ended as this outcome ends it: most likely the API server took
+// that, and only its answer was lost. It is good for telling of it, and for nothing more: it may
+// have been another operator, and no right to post follows from it.
+func endedAlready(began, live *v1alpha1.FeedItem, outcome lifecycle.Outcome, source *v1alpha1.FeedSource, now time.Time) bool {
+	expected := began.DeepCopy()
+	lifecycle.Settle(expected, outcome, lifecycle.PolicyOf(source), now.Truncate(time.Second)) // as the API keeps it
+	return live.Terminal() && lifecycle.SameAttempt(expected, live)
 }

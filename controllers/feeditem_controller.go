@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -21,25 +22,34 @@ import (
 
 // FeedItemReconciler works on items until they are processed or have failed for good.
 type FeedItemReconciler struct {
-	Clock clock.PassiveClock
+	Clock clock.WithDelayedExecution
 	// Client reads from the cache and writes.
 	Client client.Client
 	// Live reads from the API server.
 	Live     client.Reader
 	Recorder events.EventRecorder
+	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
 	Waker    *waker
 	Articles *article.Fetcher
-	// Providers makes the client of an AIProvider.
-	Providers ProviderFactory
+	// Services knows the providers and destinations.
+	Services *services
 	// Builtin writes summaries where a source names no provider.
 	Builtin provider.Provider
+	// InPlace is how calls that have failed are repeated within one attempt.
+	InPlace lifecycle.InPlace
 	// Workers is how many items are worked on at the same time at most.
 	Workers int
-}
+	// Namespaces are those that the operator works in; none means all.
+	Namespaces []string
 
-// ProviderFactory makes what calls the service that an AIProvider describes.
-type ProviderFactory func(*v1alpha1.AIProvider) (provider.Provider, error)
+	// Background is where deliveries go on that an item has several of.
+	Background *background
+
+	open     openAttempts
+	found    foundPosts
+	underWay deliveriesUnderWay
+}
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems/status,verbs=patch
@@ -53,10 +63,15 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	// The cache says whether there may be something to do; what is done follows from a live read.
 	var cached v1alpha1.FeedItem
 	if err := r.Client.Get(ctx, request.NamespacedName, &cached); err != nil {
+		r.open.drop(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	step := lifecycle.Next(&cached, r.Clock.Now())
+	step := r.next(ctx, &cached)
+	if step.Action == lifecycle.Rest {
+		r.open.drop(request.NamespacedName)
+	}
 	if done, result := r.nothingToDo(&cached, step); done {
+		r.standInLine(turn, &cached)
 		return result, nil
 	}
 	source, err := sourceOf(ctx, r.Client, &cached)
@@ -68,22 +83,66 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	if err := r.Live.Get(ctx, request.NamespacedName, &item); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	step = lifecycle.Next(&item, r.Clock.Now())
+	step = r.next(ctx, &item)
 	if done, result := r.nothingToDo(&item, step); done {
 		return result, nil
+	}
+	if step.Action == lifecycle.Reset {
+		if err := r.reset(ctx, &item, source); err != nil {
+			return ctrl.Result{}, err
+		}
+		step = r.next(ctx, &item)
 	}
 	switch step.Action {
 	case lifecycle.Acknowledge:
 		return ctrl.Result{}, r.acknowledge(ctx, &item)
 	case lifecycle.Finish:
 		return ctrl.Result{}, r.finish(ctx, &item, source)
-	case lifecycle.Reset:
-		if err := r.reset(ctx, &item, source); err != nil {
-			return ctrl.Result{}, err
+	case lifecycle.Summarize:
+		if item.Terminal() { // it was released, and may have to wait long for its turn
+			if _, err := r.notify(ctx, turn, &item, source); err != nil {
+				return ctrl.Result{}, err
+			}
 		}
-	case lifecycle.Summarize, lifecycle.Rest, lifecycle.Wait:
+		return r.summarize(ctx, turn, &item, source)
+	case lifecycle.Deliver:
+		return r.deliver(ctx, turn, &item, source)
+	case lifecycle.Tell:
+		return r.notify(ctx, turn, &item, source)
+	case lifecycle.Rest, lifecycle.Wait, lifecycle.Reset:
 	}
-	return r.summarize(ctx, turn, &item, source)
+	_, result := r.nothingToDo(&item, step)
+	return result, nil
+}
+
+// next decides what is to be done with an item, also with one that failed for what is cured now,
+// and with one that a person wants to have retried with all that failed with it.
+func (r *FeedItemReconciler) next(ctx context.Context, item *v1alpha1.FeedItem) lifecycle.Step {
+	step := lifecycle.Next(item, r.Clock.Now())
+	switch step.Action {
+	case lifecycle.Rest, lifecycle.Wait, lifecycle.Deliver, lifecycle.Tell:
+		if lifecycle.Revived(item, r.curedBy(ctx, item.Namespace)) {
+			step.Action = lifecycle.Reset
+			break
+		}
+		step = r.released(ctx, item, step)
+	case lifecycle.Acknowledge, lifecycle.Reset, lifecycle.Summarize, lifecycle.Finish:
+	}
+	return step
+}
+
+// curedBy returns what says when credentials that were refused have been replaced last.
+func (r *FeedItemReconciler) curedBy(ctx context.Context, namespace string) func(v1alpha1.Stage, string) time.Time {
+	return func(stage v1alpha1.Stage, name string) time.Time {
+		var service serviceObject = &v1alpha1.AIProvider{}
+		if stage == v1alpha1.StageDeliver {
+			service = &v1alpha1.FeedDestination{}
+		}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service); err != nil {
+			return time.Time{} // not there, so not cured
+		}
+		return timeOf(service.Service().ReleasedTime)
+	}
 }
 
 // nothingToDo answers for items that are finished, going, or not due yet.
@@ -108,7 +167,7 @@ func (r *FeedItemReconciler) acknowledge(ctx context.Context, item *v1alpha1.Fee
 // reset makes an item due that a person wants to have tried again, and notes the token with it:
 // should the attempt that follows be cut off, the item is still due, and the token used up.
 func (r *FeedItemReconciler) reset(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
-	revived := item.Terminal()
+	revived, forced := item.Terminal(), lifecycle.Token(item) != item.Status.LastHandledRetry
 	err := claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
 		lifecycle.Release(item, lifecycle.PolicyOf(source), r.Clock.Now())
 		return true
@@ -116,17 +175,23 @@ func (r *FeedItemReconciler) reset(ctx context.Context, item *v1alpha1.FeedItem,
 	if err != nil {
 		return err
 	}
-	if revived {
+	if revived && forced { // a cure revives many at once, and its own Event speaks for them
 		telemetry.ItemRevived(r.Recorder, item)
 	}
-	ctrl.LoggerFrom(ctx).Info("Retry forced", "revived", revived)
+	r.Stream.ItemReleased(item, revived, forced, r.Clock.Now())
 	return nil
 }
 
 // finish ends an item that has everything but does not say so, because an attempt was cut off.
 func (r *FeedItemReconciler) finish(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
-	return claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
+	before := item.DeepCopy()
+	err := r.claimItem(ctx, source, item, func(item *v1alpha1.FeedItem) bool {
 		lifecycle.Complete(item, lifecycle.PolicyOf(source), r.Clock.Now())
 		return true
 	})
+	if err == nil {
+		r.tell(before, item)
+		r.Waker.itemLater(client.ObjectKeyFromObject(item), 0) // it may have to be told of
+	}
+	return err
 }

@@ -37,7 +37,7 @@ func (r FeedReader) Newest(ctx context.Context, namespace, name string, uid type
 	}
 	var refs []syndication.Ref
 	for i := range items {
-		if items[i].Status.Phase == v1alpha1.PhaseProcessed && items[i].Status.Summary != nil {
+		if items[i].Status.Summary != nil { // also while a delivery is outstanding, or has failed
 			refs = append(refs, syndication.RefOf(&items[i]))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 const (
@@ -41,6 +43,7 @@ type FeedSourceReconciler struct {
 	// Live reads from the API server.
 	Live     client.Reader
 	Recorder events.EventRecorder
+	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
 	Waker    *waker
 	Outbound *outbound.Client
@@ -70,8 +73,14 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if !source.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
+	if err := r.release(ctx, &source); err != nil {
+		return ctrl.Result{}, err
+	}
 	now := r.Clock.Now()
 	watch := r.watched.of(&source, now)
+	if err := r.checkNotifications(ctx, &source); err != nil {
+		return ctrl.Result{}, err
+	}
 
 	if source.Spec.Suspend {
 		return r.count(ctx, &source, watch, time.Time{}, r.suspend(ctx, &source))
@@ -143,7 +152,13 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 			return lookAgain(now, earliest(next, from)), nil
 		}
 		watch.countsWritten = now
-		if err := r.write(ctx, source, func(source *v1alpha1.FeedSource) { source.Status.Items = counts }); err != nil {
+		err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
+			source.Status.Items = counts
+			if last := source.Status.LastPollTime; last != nil && watch.lastNews.After(last.Time) && source.Status.ConsecutiveFailures == 0 {
+				source.Status.LastPollTime, source.Status.LastSuccessTime = &metav1.Time{Time: watch.lastNews}, &metav1.Time{Time: watch.lastNews}
+			}
+		})
+		if err != nil {
 			return ctrl.Result{}, err
 		}
 	}

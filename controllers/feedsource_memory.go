@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/seen"
 )
 
@@ -120,10 +121,10 @@ func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 	}
 	const longestETag, longestDate = 1024, 256
 	m.data.ETag, m.data.LastModified, m.data.BodyHash = "", "", m.answer.bodyHash
-	if len(m.answer.etag) <= longestETag {
+	if len(m.answer.etag) <= longestETag && redact.Values(m.answer.etag) == m.answer.etag {
 		m.data.ETag = m.answer.etag
 	}
-	if len(m.answer.lastModified) <= longestDate {
+	if len(m.answer.lastModified) <= longestDate && redact.Values(m.answer.lastModified) == m.answer.lastModified {
 		m.data.LastModified = m.answer.lastModified
 	}
 	m.validators = m.answer

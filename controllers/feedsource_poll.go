@@ -137,7 +137,11 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 	book := memory.book
 	book.Observe(entries)
 	unremembered := len(freshOf(book, entries))
+	rememberMasked(book, source, items, entries)
 	for i := range items {
+		if hidesSecret(&items[i]) {
+			continue
+		}
 		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL); !book.Known(keys) {
 			book.Remember(keys)
 		}
@@ -151,9 +155,11 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 		found.rebuilt = len(plan.Remember)
 	}
 	for i := range plan.Create {
-		switch err := r.Client.Create(ctx, newItem(source, plan.Create[i], book.Trust())); {
+		item := newItem(source, plan.Create[i], book.Trust())
+		switch err := r.Client.Create(ctx, item); {
 		case err == nil:
 			found.created++
+			r.Stream.ItemCreated(item, r.Clock.Now())
 		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
 		case apierrors.IsInvalid(err): // one entry must not stop the others
 			found.refused = failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", plan.Create[i].Title, err))
@@ -194,8 +200,10 @@ func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, beg
 
 // newItem makes the item of an entry. It does not block the deletion of its source.
 func newItem(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust) *v1alpha1.FeedItem {
+	name := feed.ItemName(source.Name, string(source.UID), entry, trust)
+	entry = withoutSecrets(entry)
 	item := &v1alpha1.FeedItem{
-		ObjectMeta: ownedBy(source, feed.ItemName(source.Name, string(source.UID), entry, trust)),
+		ObjectMeta: ownedBy(source, name),
 		Spec: v1alpha1.FeedItemSpec{
 			SourceRef:  v1alpha1.SourceReference{Name: source.Name, UID: source.UID},
 			GUID:       entry.GUID,

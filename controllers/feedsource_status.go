@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,8 +39,9 @@ func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alph
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		status := &source.Status
+		before := status.DeepCopy()
 		if document := found.document; document != nil {
-			status.Title, status.Format = cut(document.Title, 512), cut(document.Format, 64)
+			status.Title, status.Format = maskedWithin(cut(document.Title, 512), 512), cut(document.Format, 64)
 		}
 		if !found.unchanged {
 			setDamaged(source, strings.TrimSpace(found.document.Warning()+" "+found.refused), now)
@@ -47,7 +49,9 @@ func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alph
 			setRebuilt(source, found.rebuilt, now)
 		}
 		interval := source.Interval()
-		news := !found.unchanged || readyOf(status.Conditions).Status != metav1.ConditionTrue ||
+		// New items alone are told by the counts, which are written soon after.
+		changed := !found.unchanged && found.created == 0 || !apiequality.Semantic.DeepEqual(before, status)
+		news := changed || readyOf(status.Conditions).Status != metav1.ConditionTrue ||
 			status.ConsecutiveFailures > 0 || token != status.LastHandledPoll ||
 			status.ObservedGeneration != generation || status.EffectiveInterval == nil || status.EffectiveInterval.Duration != interval
 		if last := status.LastPollTime; !news && last != nil && now.Sub(last.Time) < heartbeat {

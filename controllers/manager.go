@@ -9,10 +9,13 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 // component is how the operator names itself in Events.
@@ -23,14 +26,20 @@ type Options struct {
 	Clock clock.WithDelayedExecution
 	// Outbound is the only way to feeds and pages.
 	Outbound *outbound.Client
-	// Providers makes the client of an AIProvider.
+	// Providers makes what calls the service of an AIProvider.
 	Providers ProviderFactory
+	// Destinations makes what posts to a FeedDestination.
+	Destinations DestinationFactory
 	// Builtin writes summaries where a source names no provider.
 	Builtin provider.Provider
+	// InPlace is how calls that have failed are repeated within one attempt; the zero value repeats none.
+	InPlace lifecycle.InPlace
 	// ItemWorkers and PollWorkers are how many items are worked on, and feeds polled, at once at most.
 	ItemWorkers, PollWorkers int
 	// RequestsPerHost is how many requests to one host are under way at once at most.
 	RequestsPerHost int
+	// Namespaces are those that the operator works in; none means all.
+	Namespaces []string
 }
 
 // Setup registers all controllers with a manager that was made with CacheOptions and ClientOptions.
@@ -39,6 +48,7 @@ func Setup(ctx context.Context, manager ctrl.Manager, options Options) error {
 }
 
 func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *waker) error {
+	manager = redactingManager{manager}
 	if err := cacheKinds(ctx, manager.GetCache()); err != nil {
 		return err
 	}
@@ -47,44 +57,69 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	})
 	plan.Configure(builtinResource, schedule.Limit{})
 
+	stream := telemetry.NewStream(manager.GetLogger())
+	known := newServices(options.Clock, plan, waker.serviceChanged)
 	items := &FeedItemReconciler{
-		Clock:     options.Clock,
-		Client:    manager.GetClient(),
-		Live:      manager.GetAPIReader(),
-		Recorder:  manager.GetEventRecorder(component),
-		Schedule:  plan,
-		Waker:     waker,
-		Articles:  article.NewFetcher(options.Outbound),
-		Providers: options.Providers,
-		Builtin:   options.Builtin,
-		Workers:   options.ItemWorkers,
+		Clock:      options.Clock,
+		Client:     manager.GetClient(),
+		Live:       manager.GetAPIReader(),
+		Recorder:   manager.GetEventRecorder(component),
+		Stream:     stream,
+		Schedule:   plan,
+		Waker:      waker,
+		Articles:   article.NewFetcher(options.Outbound),
+		Services:   known,
+		Builtin:    options.Builtin,
+		InPlace:    options.InPlace,
+		Workers:    options.ItemWorkers,
+		Namespaces: options.Namespaces,
+		Background: &background{},
 	}
 	sources := &FeedSourceReconciler{
 		Clock:    options.Clock,
 		Client:   manager.GetClient(),
 		Live:     manager.GetAPIReader(),
 		Recorder: manager.GetEventRecorder(component),
+		Stream:   stream,
 		Schedule: plan,
 		Waker:    waker,
 		Outbound: options.Outbound,
 		Workers:  options.PollWorkers,
 	}
-	providers := &AIProviderReconciler{
+	providers := newAIProviderReconciler(serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider]{
 		Clock:    options.Clock,
 		Client:   manager.GetClient(),
 		Live:     manager.GetAPIReader(),
 		Recorder: manager.GetEventRecorder(component),
-		Schedule: plan,
-	}
+		Services: known,
+		Waker:    waker,
+	}, options.Providers, shareOfWorkers(options.ItemWorkers))
+	destinations := newFeedDestinationReconciler(serviceReconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination]{
+		Clock:    options.Clock,
+		Client:   manager.GetClient(),
+		Live:     manager.GetAPIReader(),
+		Recorder: manager.GetEventRecorder(component),
+		Services: known,
+		Waker:    waker,
+	}, options.Destinations)
 	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient()}
 
 	if err := indexItems(ctx, manager.GetFieldIndexer()); err != nil {
 		return err
 	}
-	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, retention} {
+	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention} {
 		if err := controller.SetupWithManager(manager); err != nil {
 			return err
 		}
+	}
+	if err := addQueueLog(ctx, manager, options.Clock); err != nil {
+		return err
+	}
+	if err := manager.Add(items.Background); err != nil {
+		return err
+	}
+	if err := manager.Add(&lastWords{services: known, providers: providers, destinations: destinations}); err != nil {
+		return err
 	}
 	return manager.Add(&seeder{reconciler: items, synced: manager.GetCache().WaitForCacheSync})
 }

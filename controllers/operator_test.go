@@ -4,14 +4,19 @@
 package controllers_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"os"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -24,9 +29,13 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
+	"github.com/feed-operator/feed-operator/internal/provider/gemini"
 )
 
 var server *apitest.Server
@@ -44,6 +53,60 @@ type world struct {
 	faults    faults
 	lookAt    func(kind string, name types.NamespacedName)
 	stop      func()
+	out       *outbound.Client
+	impatient atomic.Bool // calls of destinations end after a second, and not after the time their spec gives them
+	others    []string    // the namespaces that the operator works in beside its own
+	// scripted are the clients of AIProviders, by name, that the test itself plays.
+	scripted map[string]provider.Provider
+	// inPlace is how failed calls are repeated: not at all, unless a test is about that.
+	inPlace lifecycle.InPlace
+	// workers is how many items are worked on at once; 0 is for 64.
+	workers int
+	log     logr.Logger // of the manager; where none is set, the one of all
+}
+
+// providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
+func (w *world) providerOf(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
+	if scripted := w.scripted[described.Name]; scripted != nil {
+		return scripted, nil
+	}
+	if described.Spec.OpenAI != nil {
+		return w.openAIOf(described.Spec.OpenAI, credentials)
+	}
+	if described.Spec.Anthropic != nil {
+		return w.newAnthropic(described.Spec.Anthropic, credentials)
+	}
+	if described.Spec.Gemini == nil {
+		return w.builtin, nil
+	}
+	return gemini.New(gemini.Config{
+		Model: described.Spec.Gemini.Model, Endpoint: described.Spec.Gemini.Endpoint, APIKey: credentials,
+		Transport: w.out.Transport(outbound.TransportOptions{}), Now: w.clock.Now,
+	})
+}
+
+// destinationOf makes the client of a FeedDestination.
+func (w *world) destinationOf(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
+	return mastodon.New(mastodon.Config{
+		Server: described.Spec.Mastodon.Server, AccessToken: credentials,
+		Transport: impatience{w, w.out.Transport(outbound.TransportOptions{FreshConnections: true})}, Now: w.clock.Now,
+	})
+}
+
+// impatience ends calls early while its world is impatient. A test that has an answer get lost need not
+// wait for long then, and yet a busy machine does not make it lose others.
+type impatience struct {
+	world *world
+	next  http.RoundTripper
+}
+
+func (i impatience) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !i.world.impatient.Load() {
+		return i.next.RoundTrip(r)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+	context.AfterFunc(ctx, cancel) // not when this returns: the body is read after that
+	return i.next.RoundTrip(r.WithContext(ctx))
 }
 
 // newWorld starts an operator in a namespace of its own.
@@ -54,6 +117,9 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 		clock:   clocktesting.NewFakeClock(time.Now().Truncate(time.Second)),
 		builtin: extractive.New(),
 	}
+	w.out = outbound.New(outbound.Config{
+		UserAgent: "feed-operator/test", AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true, Now: w.clock.Now,
+	})
 	for _, c := range change {
 		c(w)
 	}
@@ -64,13 +130,15 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 // start starts an operator, as after a restart: nothing is left but what the API server holds.
 func (w *world) start() {
 	w.t.Helper()
+	namespaces := append([]string{w.namespace}, w.others...)
 	reaching := rest.CopyConfig(server.Config)
 	reaching.Wrap(w.faults.wrap)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme:     apitest.Scheme(),
-		Cache:      controllers.CacheOptions(w.namespace),
+		Cache:      controllers.CacheOptions(namespaces...),
 		Client:     controllers.ClientOptions(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Logger:     w.log,
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
@@ -78,10 +146,13 @@ func (w *world) start() {
 	}
 	w.lookAt, err = controllers.SetupForTest(w.t.Context(), manager, controllers.Options{
 		Clock:           w.clock,
-		Outbound:        outbound.New(outbound.Config{UserAgent: "feed-operator/test", AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
-		Providers:       func(*v1alpha1.AIProvider) (provider.Provider, error) { return w.builtin, nil },
+		Outbound:        w.out,
+		Providers:       w.providerOf,
+		Destinations:    w.destinationOf,
 		Builtin:         w.builtin,
-		ItemWorkers:     64,
+		Namespaces:      namespaces,
+		InPlace:         w.inPlace,
+		ItemWorkers:     cmp.Or(w.workers, 64),
 		PollWorkers:     8,
 		RequestsPerHost: 8,
 	})
@@ -92,17 +163,12 @@ func (w *world) start() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
-	stopped := false
-	w.stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
+	w.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			w.t.Errorf("operator: %v", err)
 		}
-	}
+	})
 	w.t.Cleanup(w.stop)
 }
 

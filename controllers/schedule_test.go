@@ -76,9 +76,6 @@ func TestAScarceProviderServesItemsInOrder(t *testing.T) {
 
 	w.resume("slow")
 	for i := range n {
-		if i == n/2 {
-			w.restart()
-		}
 		apitest.Eventually(t, func(context.Context) error {
 			if got := len(slow.asked()); got != i+1 {
 				return fmt.Errorf("asked %d times, want %d", got, i+1)
@@ -97,6 +94,10 @@ func TestAScarceProviderServesItemsInOrder(t *testing.T) {
 			}
 			return nil
 		})
+		if i == n/2-1 {
+			w.restart()
+			w.untilSeen("slow", `{"spec":{"maxConcurrent":5}}`)
+		}
 		w.clock.Step(10*time.Second + 400*time.Millisecond) // 6 a minute, and a little less
 	}
 	if diff := gocmp.Diff(want, slow.asked()); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // The keys of Secrets.
@@ -22,7 +24,13 @@ const (
 	keyUsername = "username"
 	keyPassword = "password"
 	keyToken    = "token"
+	keyAPIKey   = "apiKey"
+	keyAccess   = "accessToken"
 )
+
+// credentialKeys are those of which the values are never shown. A user name is none, so that it may be
+// any word; nor is what else a Secret may hold, such as the address of a server.
+var credentialKeys = []string{keyPassword, keyToken, keyAPIKey, keyAccess}
 
 // unusableSecret says what a person has to change about a Secret. It never holds a value of it.
 type unusableSecret struct {
@@ -44,12 +52,18 @@ func secretOf(ctx context.Context, live client.Reader, namespace string, ref v1a
 	case secret.Type == corev1.SecretTypeServiceAccountToken:
 		return nil, &unusableSecret{ref.Name, "is the token of a service account, which is never sent anywhere: use a Secret of your own"}
 	}
+	for key, value := range secret.Data {
+		if slices.Contains(credentialKeys, key) {
+			redact.Remember(string(value))
+		}
+	}
 	return &secret, nil
 }
 
 // feedCredentials returns the headers with which a source's feed is asked for: the extra ones,
 // and basic or bearer credentials.
 func feedCredentials(ctx context.Context, live client.Reader, source *v1alpha1.FeedSource) (http.Header, error) {
+	redact.RememberURL(source.Spec.URL)
 	if source.Spec.SecretRef == nil {
 		return nil, nil
 	}
@@ -63,15 +77,32 @@ func feedCredentials(ctx context.Context, live client.Reader, source *v1alpha1.F
 		if _, there := secret.Data[extra.SecretKey]; !there {
 			return nil, &unusableSecret{secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
 		}
+		redact.Remember(value(extra.SecretKey))
 		header.Set(extra.Name, value(extra.SecretKey))
 	}
 	switch {
 	case value(keyToken) != "":
 		header.Set("Authorization", "Bearer "+value(keyToken))
 	case value(keyUsername) != "" || value(keyPassword) != "":
+		if value(keyPassword) == "" { // some services take a key for the name
+			redact.Remember(value(keyUsername))
+		}
 		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(value(keyUsername)+":"+value(keyPassword))))
 	case len(source.Spec.Headers) == 0:
 		return nil, &unusableSecret{secret.Name, "has none of the keys token, or username and password"}
 	}
 	return header, nil
+}
+
+// credentialsOf returns one value of a Secret, and the version of the Secret that it comes from.
+func credentialsOf(ctx context.Context, live client.Reader, namespace string, ref v1alpha1.SecretReference, key string) (value, version string, err error) {
+	secret, err := secretOf(ctx, live, namespace, ref)
+	if err != nil {
+		return "", "", err
+	}
+	value = strings.TrimSpace(string(secret.Data[key]))
+	if value == "" {
+		return "", "", &unusableSecret{secret.Name, fmt.Sprintf("has no key %q, or it is empty", key)}
+	}
+	return value, string(secret.UID) + "/" + secret.ResourceVersion, nil
 }

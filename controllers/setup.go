@@ -31,9 +31,44 @@ func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
 		For(&v1alpha1.FeedItem{}, builder.WithPredicates(annotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(unfinished))).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
+		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
 		WatchesRawSource(&r.Waker.items).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
 		Complete(r)
+}
+
+// cured lets through services whose refused credentials were replaced just now.
+var cured = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isService := e.ObjectOld.(serviceObject)
+		after, still := e.ObjectNew.(serviceObject)
+		return isService && still && !timeOf(before.Service().ReleasedTime).Equal(timeOf(after.Service().ReleasedTime))
+	},
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
+// refusedItemsOf names the items that had failed for the refused credentials of a service.
+func (r *FeedItemReconciler) refusedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
+	id := providerResource(client.ObjectKeyFromObject(object))
+	if _, posts := object.(*v1alpha1.FeedDestination); posts {
+		id = destinationResource(client.ObjectKeyFromObject(object))
+	}
+	items, err := itemsRefusedBy(ctx, r.Client, id)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Items of a cured service could not be listed", "service", id.String())
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(items))
+	for i := range items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
+	}
+	return requests
 }
 
 // openItemsOf names the items of a source whose spec has changed, but for those that rest.
@@ -56,23 +91,28 @@ func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Obje
 	return requests
 }
 
-// SetupWithManager registers the controller of sources. It looks at a source when its spec or its
-// poll annotation changes, when a poll is due, and, at most once a minute, when its items have
+// SetupWithManager registers the controller of sources. It looks at a source when its spec, its
+// poll or its retry annotation changes, when a poll is due, and, at most once a minute, when its items have
 // changed their phases.
 func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
-	changed := predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationPoll))
+	changed := predicate.Or(predicate.GenerationChangedPredicate{},
+		annotationChanged(v1alpha1.AnnotationPoll), annotationChanged(v1alpha1.AnnotationRetry))
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(changed)).
 		Watches(&v1alpha1.FeedItem{}, countLater{}).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesTelling),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.sources).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
 		Complete(r)
 }
 
-// unfinished keeps out the items that rest: after a start they are nearly all.
+// unfinished keeps out the items that rest: after a start they are nearly all. Those that failed for
+// refused credentials may have been cured while no operator ran, and all that failed may have been
+// released.
 func unfinished(object client.Object) bool {
 	item := asItem(object)
-	return item != nil && lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest
+	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(refusedBy(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)
 }
 
 // annotationChanged lets through objects that appear or go, and those of which the annotation has a

@@ -27,7 +27,11 @@ var resultBackoff = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jit
 // is the right to act.
 func claim[T client.Object](ctx context.Context, c client.Client, live T, change func(T) bool) error {
 	before, _ := live.DeepCopyObject().(T)
-	if !change(live) || apiequality.Semantic.DeepEqual(before, live) {
+	if !change(live) {
+		return nil
+	}
+	hideSecrets(live)
+	if apiequality.Semantic.DeepEqual(before, live) {
 		return nil
 	}
 	return c.Status().Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))

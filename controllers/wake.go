@@ -7,11 +7,14 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // wakePriority puts keys whose turn has come before everything that events have queued.
@@ -20,20 +23,50 @@ const wakePriority = 10
 // waker brings keys of the schedule back into the queue of the controller that they belong to.
 // It keeps the keys that are woken before that controller has started.
 type waker struct {
-	items, sources queueDoor
+	items, sources, providers, destinations queueDoor
 }
 
 // wake queues a key of the schedule. It never blocks.
 func (w *waker) wake(key string) {
 	kind, name, _ := strings.Cut(key, "/")
-	namespace, name, _ := strings.Cut(name, "/")
-	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+	request := reconcile.Request{NamespacedName: keyNamed(name)}
 	switch kind {
 	case itemKey:
-		w.items.add(request)
+		w.items.add(request, 0)
 	case sourceKey:
-		w.sources.add(request)
+		w.sources.add(request, 0)
 	}
+}
+
+// itemLater queues an item after a while.
+func (w *waker) itemLater(name types.NamespacedName, after time.Duration) {
+	w.items.add(reconcile.Request{NamespacedName: name}, after)
+}
+
+// countersLater is how long the counters of a service may be behind.
+const countersLater = 30 * time.Second
+
+// serviceChanged queues the object of a service: soon, when something has changed that must be
+// written down, else when its counters have gathered for a while.
+func (w *waker) serviceChanged(id schedule.Resource, soon bool) {
+	after := countersLater
+	if soon {
+		after = 0
+	}
+	request := reconcile.Request{NamespacedName: keyNamed(id.Name)}
+	switch id.Kind {
+	case schedule.KindProvider:
+		w.providers.add(request, after)
+	case schedule.KindDestination:
+		w.destinations.add(request, after)
+	case schedule.KindHost:
+	}
+}
+
+// keyNamed reads a key from its form namespace/name.
+func keyNamed(key string) types.NamespacedName {
+	namespace, name, _ := strings.Cut(key, "/")
+	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 // The kinds of keys in the schedule.
@@ -52,7 +85,13 @@ func scheduleKey(kind string, name types.NamespacedName) string {
 type queueDoor struct {
 	mu     sync.Mutex
 	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
-	before []reconcile.Request
+	before []entry
+}
+
+// entry is a key that is to be queued after a while.
+type entry struct {
+	request reconcile.Request
+	after   time.Duration
 }
 
 // Start implements source.Source.
@@ -60,27 +99,27 @@ func (d *queueDoor) Start(_ context.Context, queue workqueue.TypedRateLimitingIn
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queue = queue
-	for _, request := range d.before {
-		push(queue, request)
+	for _, e := range d.before {
+		push(queue, e)
 	}
 	d.before = nil
 	return nil
 }
 
-func (d *queueDoor) add(request reconcile.Request) {
+func (d *queueDoor) add(request reconcile.Request, after time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.queue == nil {
-		d.before = append(d.before, request)
+		d.before = append(d.before, entry{request, after})
 		return
 	}
-	push(d.queue, request)
+	push(d.queue, entry{request, after})
 }
 
-func push(queue workqueue.TypedRateLimitingInterface[reconcile.Request], request reconcile.Request) {
+func push(queue workqueue.TypedRateLimitingInterface[reconcile.Request], e entry) {
 	if byPriority, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: new(wakePriority)}, request)
+		byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: new(wakePriority), After: e.after}, e.request)
 		return
 	}
-	queue.Add(request)
+	queue.AddAfter(e.request, e.after)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -125,51 +126,97 @@ func TestReasonsAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// Every constant that a person may meet is explained.
+// R5.1: every word that a person may meet is explained: constants, and what a field may be.
 func TestEveryWordOfTheAPIIsExplained(t *testing.T) {
 	t.Parallel()
 	page := read(t, "api.md")
-	words := 0
-	ast.Inspect(apiFile(t), func(node ast.Node) bool {
-		spec, isValue := node.(*ast.ValueSpec)
-		if !isValue {
+	words := map[string]string{}
+	choice := regexp.MustCompile(`\+kubebuilder:validation:Enum=(\S+)`)
+	for name, file := range apiFiles(t) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, isValue := node.(*ast.ValueSpec)
+			if !isValue {
+				return true
+			}
+			for i, constant := range spec.Names {
+				if i >= len(spec.Values) {
+					continue
+				}
+				if literal, ok := spec.Values[i].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+					words[literal.Value] = constant.Name
+				}
+			}
 			return true
+		})
+		for _, comment := range file.Comments {
+			for _, line := range comment.List {
+				if match := choice.FindStringSubmatch(line.Text); match != nil {
+					for word := range strings.SplitSeq(match[1], ";") {
+						words[strconv.Quote(strings.Trim(word, `"`))] = name
+					}
+				}
+			}
 		}
-		for i, name := range spec.Names {
-			literal, isLiteral := spec.Values[i].(*ast.BasicLit)
-			if !isLiteral || strings.HasPrefix(name.Name, "Stage") {
-				continue
-			}
-			word, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if word != "" && !strings.Contains(page, "`"+word+"`") {
-				t.Errorf("docs/api.md does not explain `%s` (%s)", word, name.Name)
-			}
-			words++
+	}
+	for literal, where := range words {
+		word, err := strconv.Unquote(literal)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return true
-	})
-	if words < 30 {
-		t.Errorf("only %d words were found", words)
+		if word != "" && !strings.Contains(page, "`"+word+"`") {
+			t.Errorf("docs/api.md does not explain `%s` (%s)", word, where)
+		}
+	}
+	if len(words) < 70 {
+		t.Errorf("only %d words were found", len(words))
 	}
 }
 
-func apiFile(t *testing.T) *ast.File {
-	t.Helper()
-	name := filepath.Join(apitest.ModuleRoot(t), "api", "v1alpha1", "common_types.go")
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+// R5.1: the table of kinds has each kind, and its short name.
+func TestKindsAreThoseOfTheAPI(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(apitest.ModuleRoot(t), "config", "crd", "bases", "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file
+	want, got := map[string]string{}, map[string]string{}
+	for _, file := range files {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict([]byte(read(t, file)), &crd); err != nil {
+			t.Fatal(err)
+		}
+		want[crd.Spec.Names.Kind] = strings.Join(crd.Spec.Names.ShortNames, ", ")
+	}
+	for _, row := range rows(t, "api.md", "kind", "short") {
+		got[row[0]] = row[1]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the API and docs/api.md differ (-API +page):\n%s", diff)
+	}
+}
+
+// apiFiles are the files of the API's types, by their name.
+func apiFiles(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(apitest.ModuleRoot(t), "api", "v1alpha1", "*_types.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d files, %v", len(names), err)
+	}
+	files := map[string]*ast.File{}
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(name)] = file
+	}
+	return files
 }
 
 // commentOn returns the comment on a type of the API.
 func commentOn(t *testing.T, name string) string {
 	t.Helper()
-	for _, declaration := range apiFile(t).Decls {
+	for _, declaration := range apiFiles(t)["common_types.go"].Decls {
 		general, ok := declaration.(*ast.GenDecl)
 		if !ok || general.Tok != token.TYPE {
 			continue

@@ -13,9 +13,89 @@ import (
 // the operator, costs nothing and needs no key; it knows Japanese and English best.
 type ExtractiveProvider struct{}
 
+// GeminiProvider is Google's Gemini, by the API key of a Google AI Studio project.
+type GeminiProvider struct {
+	// Model that is asked, such as gemini-2.5-flash.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._/-]*$`
+	Model string `json:"model"`
+
+	// Endpoint is the base URL of the API. Default: https://generativelanguage.googleapis.com.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http','https'] && url(self).getHostname() != ''",message="endpoint must be a full https:// URL"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z]+://[^/?#]*@|[?#]')",message="endpoint must not hold credentials, a query or a fragment: the key belongs into the Secret"
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// SecretRef names a Secret in the same namespace that holds the key as apiKey.
+	// +required
+	SecretRef SecretReference `json:"secretRef"`
+}
+
+// OpenAIProvider is OpenAI, or any server that speaks its Chat Completions API: Ollama, vLLM, LocalAI
+// and others.
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) || has(self.endpoint)",message="secretRef is required: it names the Secret with the apiKey. Only a server of your own (endpoint) may need none"
+type OpenAIProvider struct {
+	// Model that is asked, as the server names it: gpt-5-mini, llama3.2:3b, Qwen/Qwen3-8B.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`
+	Model string `json:"model"`
+
+	// Endpoint is the base URL of the API, with its version: http://ollama.example:11434/v1.
+	// Default: https://api.openai.com/v1.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http','https'] && url(self).getHostname() != ''",message="endpoint must be a full https:// URL"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z]+://[^/?#]*@|[?#]')",message="endpoint must not hold credentials, a query or a fragment: the key belongs into the Secret"
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// SecretRef names a Secret in the same namespace that holds the key as apiKey. A server of your
+	// own (endpoint) may need none.
+	// +optional
+	SecretRef *SecretReference `json:"secretRef,omitempty"`
+}
+
+// AnthropicProvider is Anthropic's Claude, by the API key of a workspace.
+type AnthropicProvider struct {
+	// Model that is asked, such as claude-haiku-4-5.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`
+	Model string `json:"model"`
+
+	// Endpoint is the base URL of the API, without its version. Default: https://api.anthropic.com.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http','https'] && url(self).getHostname() != ''",message="endpoint must be a full https:// URL"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z]+://[^/?#]*@|[?#]')",message="endpoint must not hold credentials, a query or a fragment: the key belongs into the Secret"
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// SecretRef names a Secret in the same namespace that holds the key as apiKey.
+	// +required
+	SecretRef SecretReference `json:"secretRef"`
+}
+
 // AIProviderSpec says which service writes summaries, and how hard it may be asked.
-// +kubebuilder:validation:XValidation:rule="has(self.extractive)",message="name exactly one provider: extractive"
+// +kubebuilder:validation:XValidation:rule="(has(self.gemini) ? 1 : 0) + (has(self.openAI) ? 1 : 0) + (has(self.anthropic) ? 1 : 0) + (has(self.extractive) ? 1 : 0) == 1",message="name exactly one provider: gemini, openAI, anthropic or extractive"
+// +kubebuilder:validation:XValidation:rule="!(has(self.extractive) && has(self.tokensPerDay))",message="tokensPerDay is for a service that counts tokens: extractive uses none"
 type AIProviderSpec struct {
+	// Gemini is Google's Gemini, by the API key of a Google AI Studio project.
+	// +optional
+	Gemini *GeminiProvider `json:"gemini,omitempty"`
+
+	// OpenAI is OpenAI, or a server that speaks its API, such as Ollama or vLLM.
+	// +optional
+	OpenAI *OpenAIProvider `json:"openAI,omitempty"`
+
+	// Anthropic is Anthropic's Claude.
+	// +optional
+	Anthropic *AnthropicProvider `json:"anthropic,omitempty"`
+
 	// Extractive is the built-in summarizer that needs no service.
 	// +optional
 	Extractive *ExtractiveProvider `json:"extractive,omitempty"`
@@ -27,7 +107,16 @@ type AIProviderSpec struct {
 	// +kubebuilder:validation:Maximum=100000
 	RequestsPerMinute *int32 `json:"requestsPerMinute,omitempty"`
 
-	// MaxConcurrent is how many requests are under way at the same time at most.
+	// TokensPerDay is how many tokens requests may cost in a day, input and output together, from
+	// midnight to midnight UTC. What a request costs is known when it has ended: those that are under way
+	// may go beyond it. Default: no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000000
+	TokensPerDay *int64 `json:"tokensPerDay,omitempty"`
+
+	// MaxConcurrent is how many requests are under way at the same time at most; never more than a
+	// quarter of the operator's workers.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
@@ -47,16 +136,25 @@ type AIProviderSpec struct {
 
 // AIProviderStatus is what is known about the provider.
 type AIProviderStatus struct {
-	// ObservedGeneration is the generation of the spec that the conditions speak of.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	ServiceStatus `json:",inline"`
 
-	// Conditions of the provider: Ready, and Reconciling or Stalled while they are True.
+	// Calls that were made so far. The counters are written at most every 30 seconds.
 	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=8
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// +kubebuilder:validation:Minimum=0
+	Calls int64 `json:"calls,omitempty"`
+
+	// Tokens that the provider counted so far, input and output together.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Tokens int64 `json:"tokens,omitempty"`
+
+	// TokensToday is what the calls of the day have cost.
+	// +optional
+	TokensToday *TokensToday `json:"tokensToday,omitempty"`
+
+	// LastSuccessTime is when a call last succeeded.
+	// +optional
+	LastSuccessTime *metav1.Time `json:"lastSuccessTime,omitempty"`
 }
 
 // AIProvider is a service that writes summaries. FeedSources of the same namespace name it in
@@ -67,8 +165,14 @@ type AIProviderStatus struct {
 // +kubebuilder:resource:shortName=aip,categories=feeds
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.availability.state`,priority=1
+// +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.status.availability.until`,priority=1
+// +kubebuilder:printcolumn:name="Calls",type=integer,JSONPath=`.status.calls`,priority=1
+// +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.tokens`,priority=1
+// +kubebuilder:printcolumn:name="Tokens today",type=integer,JSONPath=`.status.tokensToday.used`,priority=1
 // +kubebuilder:printcolumn:name="Per minute",type=integer,JSONPath=`.spec.requestsPerMinute`,priority=1
 // +kubebuilder:printcolumn:name="Concurrent",type=integer,JSONPath=`.spec.maxConcurrent`,priority=1
+// +kubebuilder:printcolumn:name="Last failure",type=string,JSONPath=`.status.lastFailure.message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type AIProvider struct {
 	metav1.TypeMeta `json:",inline"`
@@ -99,6 +203,41 @@ const DefaultProviderTimeout = 60 * time.Second
 
 // DefaultProviderConcurrency is how many requests to one provider are under way at once by default.
 const DefaultProviderConcurrency = 4
+
+// SecretRef returns the Secret with the provider's key, or nil for one that needs none.
+func (in *AIProvider) SecretRef() *SecretReference {
+	switch spec := &in.Spec; {
+	case spec.Gemini != nil:
+		return &spec.Gemini.SecretRef
+	case spec.OpenAI != nil:
+		return spec.OpenAI.SecretRef
+	case spec.Anthropic != nil:
+		return &spec.Anthropic.SecretRef
+	}
+	return nil
+}
+
+// Model returns the model that is asked, empty for the built-in summarizer.
+func (in *AIProvider) Model() string {
+	switch spec := &in.Spec; {
+	case spec.Gemini != nil:
+		return spec.Gemini.Model
+	case spec.OpenAI != nil:
+		return spec.OpenAI.Model
+	case spec.Anthropic != nil:
+		return spec.Anthropic.Model
+	}
+	return ""
+}
+
+// Service returns the part of the status that providers and destinations have in common.
+func (in *AIProvider) Service() *ServiceStatus { return &in.Status.ServiceStatus }
+
+// Suspended says whether a person has stopped every new request.
+func (in *AIProvider) Suspended() bool { return in.Spec.Suspend }
+
+// Screens says whether the provider can judge an article by criteria.
+func (in *AIProvider) Screens() bool { return in.Spec.Extractive == nil }
 
 // Timeout returns how long one request may take.
 func (in *AIProvider) Timeout() time.Duration {

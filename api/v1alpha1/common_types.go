@@ -9,7 +9,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // from the one that was handled last. They are never removed by the operator, so that GitOps
 // tools do not fight over them.
 const (
-	// AnnotationRetry forces a retry of a FeedItem.
+	// AnnotationRetry forces a retry of a FeedItem; of all deferred and failed items of a FeedSource;
+	// of all that failed at an AIProvider or a FeedDestination in their last attempt.
 	AnnotationRetry = "feeds.feed-operator.io/retry"
 	// AnnotationPoll makes a FeedSource be polled now.
 	AnnotationPoll = "feeds.feed-operator.io/poll"
@@ -34,6 +35,12 @@ const (
 	ConditionCreationPaused = "CreationPaused"
 	// ConditionDamaged says that only a part of the feed could be read, and that this part is used.
 	ConditionDamaged = "Damaged"
+	// ConditionVerifiable says whether a destination can be asked what was posted there, so that a
+	// post whose outcome is unknown is looked for and not posted twice.
+	ConditionVerifiable = "Verifiable"
+	// ConditionNotificationsBlocked says that a destination of spec.notifications cannot be told of what
+	// fails, until somebody changes something.
+	ConditionNotificationsBlocked = "NotificationsBlocked"
 	// ConditionMemoryRebuilt says that the source's FeedMemory had disappeared, and that
 	// everything the feed listed then was marked as seen without becoming an item.
 	ConditionMemoryRebuilt = "MemoryRebuilt"
@@ -61,6 +68,31 @@ const (
 	ReasonActiveItemsLimit = "ActiveItemsLimit"
 	// ReasonPartlyRead says that entries of the feed were left out because they could not be read.
 	ReasonPartlyRead = "PartlyRead"
+	// ReasonCredentialsMissing says that the Secret, or a key in it, is not there or cannot be used.
+	ReasonCredentialsMissing = "CredentialsMissing"
+	// ReasonCredentialsRefused says that the other side does not accept the credentials.
+	ReasonCredentialsRefused = "CredentialsRefused"
+	// ReasonConfigurationRefused says that the other side, or the operator, cannot work with the spec as it is.
+	ReasonConfigurationRefused = "ConfigurationRefused"
+	// ReasonCheckFailed says that the other side could not be asked whether all is well.
+	ReasonCheckFailed = "CheckFailed"
+	// ReasonCoolingDown says that the other side asked to be left alone for a while.
+	ReasonCoolingDown = "CoolingDown"
+	// ReasonQuotaSpent says that the budget is spent.
+	ReasonQuotaSpent = "QuotaSpent"
+	// ReasonTokensPerDaySpent says that spec.tokensPerDay is used up for today.
+	ReasonTokensPerDaySpent = "TokensPerDaySpent" //nolint:gosec // a reason, no credentials
+	// ReasonCircuitOpen says that so many calls have failed in a row that only a probe is made now and then.
+	ReasonCircuitOpen = "CircuitOpen"
+	// ReasonRetryRequested says that a person asked for a retry of all that had failed, of an Event.
+	ReasonRetryRequested = "RetryRequested"
+	// ReasonTokenMayNotRead says that the access token may post but not look at what was posted.
+	ReasonTokenMayNotRead = "TokenMayNotRead"
+	// ReasonNotConfidential says that what is sent to a destination would be seen by more people than
+	// may be told of failures.
+	ReasonNotConfidential = "NotConfidential"
+	// ReasonDestinationMissing says that a FeedDestination does not exist in the namespace.
+	ReasonDestinationMissing = "DestinationMissing"
 	// ReasonMemoryMissing says that the FeedMemory of a source that has been polled before is not there.
 	ReasonMemoryMissing = "MemoryMissing"
 )
@@ -86,15 +118,19 @@ const (
 // Reason says why a FeedItem is not simply going well. It is empty when it is.
 //
 //	phase      reason                 cause
-//	Deferred   PageNotReady           the page has no readable article yet
+//	Deferred   NotValuable            the provider found the article not worth a summary; it may change yet
+//	Deferred   PageNotReady           the page has no readable or no complete article yet
 //	Deferred   DownloadFailed         the article could not be fetched
-//	Deferred   APIFailed              every provider that was asked has failed
+//	Deferred   APIFailed              every provider that was asked has failed, or a delivery has
+//	Pending    APIFailed              a delivery has failed, and another one is under way or can be tried
 //	any open   Waiting                what the item needs is missing or unavailable; costs no retry
-//	Processed  LargeFileSkipped       the article is larger than spec.article.maxBytes
+//	Processed  NotValuable            found not worth a summary to the last: skipped
+//	Processed  LargeFileSkipped       the article is larger than spec.article.maxBytes: skipped
 //	Failed     RetryLimitExceeded     the last of the allowed retries has failed
-//	Failed     AuthenticationFailed   every provider refuses the credentials
-//	Failed     InvalidContent         the item's own content cannot be read
-//	Failed     InvalidConfiguration   every provider refuses the request as it is configured
+//	Failed     AuthenticationFailed   the credentials of every provider, or of a destination, are refused
+//	Failed     InvalidContent         the item's own content cannot be read, or every provider refuses it
+//	Failed     InvalidConfiguration   every provider, or a destination, refuses the request as it is configured
+//	Failed     DeliveryUncertain      nobody can say whether a post was published: a person has to look
 //
 // +kubebuilder:validation:Enum="";NotValuable;PageNotReady;DownloadFailed;LargeFileSkipped;APIFailed;Waiting;RetryLimitExceeded;AuthenticationFailed;InvalidContent;InvalidConfiguration;DeliveryUncertain
 type Reason string

@@ -49,6 +49,9 @@ func fill(value reflect.Value) {
 	case metav1.Time:
 		value.Set(reflect.ValueOf(metav1.NewTime(time.Unix(1_700_000_000, 0))))
 		return
+	case metav1.MicroTime:
+		value.Set(reflect.ValueOf(metav1.NewMicroTime(time.Unix(1_700_000_000, 1000))))
+		return
 	case metav1.FieldsV1, metav1.TypeMeta:
 		return
 	case types.UID:
@@ -104,7 +107,7 @@ func shared(a, b reflect.Value) string {
 			}
 		}
 	case reflect.Struct:
-		if a.Type() == reflect.TypeFor[metav1.Time]() {
+		if a.Type() == reflect.TypeFor[metav1.Time]() || a.Type() == reflect.TypeFor[metav1.MicroTime]() {
 			return "" // its location is shared, and never changes
 		}
 		for i := range a.NumField() {

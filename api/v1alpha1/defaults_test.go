@@ -27,7 +27,7 @@ func created(t *testing.T, object *unstructured.Unstructured) map[string]any {
 	return object.Object
 }
 
-// R1.1, R1.5, R3.4: what a person leaves out is filled in, visibly.
+// R1.1, R1.5, R3.4, R4.1: what a person leaves out is filled in, visibly.
 func TestTheAPIServerFillsInDefaults(t *testing.T) {
 	t.Parallel()
 	namespace := server.Namespace(t)
@@ -61,6 +61,39 @@ func TestTheAPIServerFillsInDefaults(t *testing.T) {
 			kind:  "FeedSource",
 			given: map[string]any{"spec.interval": "1h", "spec.initialItems": int64(0), "spec.retry": map[string]any{"maxRetries": int64(0)}},
 			want:  map[string]any{"spec.interval": "1h", "spec.initialItems": int64(0), "spec.retry.maxRetries": int64(0)},
+		},
+		"a source that screens and delivers": { // R2.4, R4.5
+			kind: "FeedSource",
+			given: map[string]any{
+				"spec.screening": map[string]any{"criteria": "New rules."}, "spec.destinations": []any{map[string]any{"name": "mastodon"}},
+				"spec.summary": map[string]any{"language": "ja"}, "spec.providers": []any{map[string]any{"name": "gemini"}},
+			},
+			want: map[string]any{
+				"spec.screening":    map[string]any{"criteria": "New rules."},
+				"spec.destinations": []any{map[string]any{"name": "mastodon"}},
+				"spec.summary":      map[string]any{"language": "ja", "maxCharacters": int64(400)},
+			},
+		},
+		"a destination that says nothing but where": { // R3.4, R4.1
+			kind: "FeedDestination",
+			want: map[string]any{
+				"spec.timeout": "30s", "spec.maxConcurrent": int64(2), "spec.minInterval": nil, "spec.template": nil, "spec.retry": nil,
+				"spec.suspend": nil, "spec.mastodon": aMastodon,
+				"status": map[string]any{"observedGeneration": int64(-1)},
+			},
+		},
+		"a destination that begins to say something about everything": {
+			kind:  "FeedDestination",
+			given: map[string]any{"spec.retry": map[string]any{}, "spec.mastodon.hashtags": map[string]any{}},
+			want: map[string]any{
+				"spec.retry.maxRetries": int64(10), "spec.retry.initialDelay": "5m", "spec.retry.maxDelay": "24h", "spec.retry.multiplier": int64(2),
+				"spec.mastodon.hashtags": map[string]any{"max": int64(5)},
+			},
+		},
+		"Gemini": {
+			kind:  "AIProvider",
+			given: map[string]any{"spec.extractive": absent{}, "spec.gemini": aGemini},
+			want:  map[string]any{"spec.gemini": aGemini, "spec.timeout": "60s", "spec.maxConcurrent": int64(4)},
 		},
 		"a provider": {
 			kind: "AIProvider",
@@ -117,6 +150,20 @@ func TestDefaultsAreTheSameOnTheServerAndInTheProgram(t *testing.T) {
 	var provider v1alpha1.AIProvider
 	decode(t, created(t, objectOf("AIProvider", namespace)), &provider)
 	empty := &v1alpha1.AIProvider{}
+	for name, given := range map[string]map[string]any{
+		"nothing is said of a destination":    nil,
+		"its structures are there, and empty": {"spec.retry": map[string]any{}, "spec.mastodon.hashtags": map[string]any{}},
+	} {
+		object := objectOf("FeedDestination", namespace)
+		for path, value := range given {
+			set(object.Object, path, value)
+		}
+		var destination v1alpha1.FeedDestination
+		decode(t, created(t, object), &destination)
+		if diff := cmp.Diff(destinationSays(&v1alpha1.FeedDestination{}), destinationSays(&destination)); diff != "" {
+			t.Errorf("%s: program and server differ (-program +server):\n%s", name, diff)
+		}
+	}
 	if provider.Timeout() != empty.Timeout() || provider.MaxConcurrent() != empty.MaxConcurrent() || provider.RequestsPerMinute() != empty.RequestsPerMinute() {
 		t.Errorf("program and server differ: %+v", provider.Spec)
 	}
@@ -130,6 +177,20 @@ func sayings(source *v1alpha1.FeedSource) map[string]any {
 		"MaxActiveItems": source.MaxActiveItems(), "ArticleSource": source.ArticleSource(), "MaxArticleBytes": source.MaxArticleBytes(),
 		"MaxCharacters": source.MaxCharacters(), "MaxRetries": source.MaxRetries(), "RetryDelays": []any{initial, longest, multiplier},
 		"KeepFor": []time.Duration{source.KeepFor(v1alpha1.PhaseProcessed), source.KeepFor(v1alpha1.PhaseFailed)}, "KeepLast": source.KeepLast(),
+	}
+}
+
+// destinationSays is what the getters of a destination say.
+func destinationSays(destination *v1alpha1.FeedDestination) map[string]any {
+	initial, longest, multiplier := destination.RetryDelays()
+	hashtags := &v1alpha1.Hashtags{}
+	if mastodon := destination.Spec.Mastodon; mastodon != nil && mastodon.Hashtags != nil {
+		hashtags = mastodon.Hashtags
+	}
+	return map[string]any{
+		"Timeout": destination.Timeout(), "MinInterval": destination.MinInterval(), "MaxConcurrent": destination.MaxConcurrent(),
+		"MaxRetries": destination.MaxRetries(), "RetryDelays": []any{initial, longest, multiplier}, "MaxHashtags": hashtags.MaxHashtags(),
+		"Suspended": destination.Suspended(),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,7 +57,7 @@ func fullItem(namespace, content string) *v1alpha1.FeedItem {
 	return item
 }
 
-// R2.8, R3.5, R3.7: an item that never changes can still be worked on and annotated, whatever the
+// R2.8, R3.5, R3.7, R4.4: an item that never changes can still be worked on and annotated, whatever the
 // feed has put into it.
 func TestStatusAndAnnotationsChangeWhateverTheItemHolds(t *testing.T) {
 	t.Parallel()
@@ -86,8 +87,10 @@ func TestStatusAndAnnotationsChangeWhateverTheItemHolds(t *testing.T) {
 			if err := server.Client.Get(t.Context(), client.ObjectKeyFromObject(item), &live); err != nil {
 				t.Fatal(err)
 			}
-			if live.Status.Phase != v1alpha1.PhaseProcessed || live.Status.Failure != nil || live.Annotations[v1alpha1.AnnotationRetry] != "1" {
-				t.Errorf("not what was written: %+v", live)
+			want := fullStatus()
+			want.Phase, want.Reason, want.Failure = v1alpha1.PhaseProcessed, v1alpha1.ReasonNone, nil
+			if diff := cmp.Diff(want, live.Status); diff != "" || live.Annotations[v1alpha1.AnnotationRetry] != "1" {
+				t.Errorf("not what was written; annotations %v, status (-want +got):\n%s", live.Annotations, diff)
 			}
 			got, err := feed.Unpack(live.Spec.Content, live.Spec.CompressedContent)
 			if err != nil || !strings.HasPrefix(content, strings.TrimRight(got, "…")) || (content != "" && got == "") {
@@ -151,7 +154,19 @@ func fullStatus() v1alpha1.FeedItemStatus {
 			Stage: v1alpha1.StageSummarize, Object: "built-in", Time: now, HTTPStatus: 503, Chain: []string{"outer", "inner"}, Stack: "main.go:1",
 		},
 		ProviderFailures: []v1alpha1.ProviderFailure{{Name: "built-in", Category: v1alpha1.CategoryAPI, Count: 3, Time: now}},
+		ArticleHash:      strings.Repeat("0", 64),
+		Screening:        &v1alpha1.Screening{Valuable: true, Complete: true, Explanation: "天気が変わる。", Provider: "gemini"},
 		Summary:          &v1alpha1.Summary{Text: "雨が降る。", Provider: "built-in", Model: "extractive", Tokens: 12},
+		Deliveries: []v1alpha1.Delivery{{
+			Destination: "mastodon", State: v1alpha1.DeliveryDone, Key: strings.Repeat("0", 64), TextHash: strings.Repeat("0", 64),
+			FirstAttemptTime: &now, NotAfter: &now, Time: &now, ID: "113", URL: "https://mastodon.example/@press/113",
+		}, {
+			Destination: "second", State: v1alpha1.DeliveryQueued, Key: strings.Repeat("1", 64), FirstAttemptTime: &now, NotAfter: &now,
+			FailedAttempts: 2, NextRetryTime: &now, Failure: &v1alpha1.Failure{
+				Category: v1alpha1.CategoryNetwork, Type: "Timeout", Message: "No answer.", Retryable: true,
+				Stage: v1alpha1.StageDeliver, Object: "second", Time: now,
+			},
+		}},
 		LastHandledRetry: "1",
 		Conditions: []metav1.Condition{{
 			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "APIFailed", Message: "x", LastTransitionTime: now, ObservedGeneration: 1,

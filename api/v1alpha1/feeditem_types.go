@@ -125,9 +125,41 @@ type FeedItemStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	ProviderFailures []ProviderFailure `json:"providerFailures,omitempty"`
 
+	// ArticleHash is a hash of the article's text when it was screened last. While it stays the
+	// same, the provider is not asked again.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ArticleHash string `json:"articleHash,omitempty"`
+
+	// Screening is a provider's verdict on the article.
+	// +optional
+	Screening *Screening `json:"screening,omitempty"`
+
 	// Summary is the result.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
+
+	// Deliveries are the posts of the summary, one for each destination that the source named when
+	// the summary was written.
+	// +optional
+	// +listType=map
+	// +listMapKey=destination
+	// +kubebuilder:validation:MaxItems=8
+	Deliveries []Delivery `json:"deliveries,omitempty"`
+
+	// Notifications tell that the item has failed for good, one for each destination that the source
+	// named for that when it failed.
+	// +optional
+	// +listType=map
+	// +listMapKey=destination
+	// +kubebuilder:validation:MaxItems=4
+	Notifications []Notification `json:"notifications,omitempty"`
+
+	// History is what the last ten attempts have come to, the newest last.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	History []HistoryEntry `json:"history,omitempty"`
 
 	// LastHandledRetry is the value of the retry annotation that was acted on last.
 	// +optional
@@ -140,6 +172,55 @@ type FeedItemStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// HistoryStatus is what an attempt has come to.
+// +kubebuilder:validation:Enum=success;failed;retrying
+type HistoryStatus string
+
+// The ways in which an attempt ends.
+const (
+	// HistorySuccess: done, or found that there is nothing to do.
+	HistorySuccess HistoryStatus = "success"
+	// HistoryFailed: failed for good.
+	HistoryFailed HistoryStatus = "failed"
+	// HistoryRetrying: failed, and will be tried again.
+	HistoryRetrying HistoryStatus = "retrying"
+)
+
+// HistoryEntry is what one attempt has come to at one stage.
+type HistoryEntry struct {
+	// Time is when the attempt ended.
+	// +required
+	Time metav1.Time `json:"time"`
+
+	// Stage is the part of the work that the attempt came to.
+	// +required
+	Stage Stage `json:"stage"`
+
+	// Status is success, failed (for good) or retrying (it will be tried again).
+	// +required
+	Status HistoryStatus `json:"status"`
+
+	// Category of the failure, if it was one.
+	// +optional
+	Category Category `json:"category,omitempty"`
+
+	// Retry says which retry it was: 0 is the first attempt. Deliveries count for themselves.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Retry int32 `json:"retry,omitempty"`
+
+	// Duration of the attempt, to the millisecond; not set where no attempt was made, or nobody has
+	// seen it begin.
+	// +optional
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// Object is who it was done by or where it failed: a provider's or destination's name, or the host
+	// of a page.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Object string `json:"object,omitempty"`
 }
 
 // ProviderFailure counts how often one provider has failed on an item.
@@ -161,6 +242,113 @@ type ProviderFailure struct {
 	// Time of its last failure.
 	// +required
 	Time metav1.Time `json:"time"`
+}
+
+// Screening is a verdict on an article.
+type Screening struct {
+	// Valuable says that the article meets the source's criteria.
+	// +required
+	Valuable bool `json:"valuable"`
+
+	// Complete says that the page held the whole article.
+	// +required
+	Complete bool `json:"complete"`
+
+	// Explanation of the verdict, in the words of the provider.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1000
+	Explanation string `json:"explanation,omitempty"`
+
+	// Provider is the name of the AIProvider that judged.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Provider string `json:"provider"`
+}
+
+// Passed says that the article is to be summarized. It is false for an article that was not screened.
+func (s *Screening) Passed() bool { return s != nil && s.Valuable && s.Complete }
+
+// DeliveryState is where one post is.
+// +kubebuilder:validation:Enum=Queued;Intent;Done;Dead;Dropped
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	// DeliveryQueued: to be posted, at nextRetryTime if that is set.
+	DeliveryQueued DeliveryState = "Queued"
+	// DeliveryIntent: being posted. When the operator was cut off then, nobody knows whether it was
+	// posted until the destination has been asked.
+	DeliveryIntent DeliveryState = "Intent"
+	// DeliveryDone: posted.
+	DeliveryDone DeliveryState = "Done"
+	// DeliveryDead: given up, until a person retries the item.
+	DeliveryDead DeliveryState = "Dead"
+	// DeliveryDropped: not wanted any more, because the source does not name the destination any more.
+	DeliveryDropped DeliveryState = "Dropped"
+)
+
+// Delivery is the post of one item at one destination.
+type Delivery struct {
+	// Destination is the name of the FeedDestination.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Destination string `json:"destination"`
+
+	// State is Queued, Intent (being posted), Done, Dead (given up) or Dropped (not wanted any more).
+	// +required
+	State DeliveryState `json:"state"`
+
+	// Key marks the post at the destination, so that one that is sent again is not posted again.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Key string `json:"key,omitempty"`
+
+	// TextHash is a hash of the text that was posted, or is being posted.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TextHash string `json:"textHash,omitempty"`
+
+	// FirstAttemptTime is when it was first tried to post.
+	// +optional
+	FirstAttemptTime *metav1.Time `json:"firstAttemptTime,omitempty"`
+
+	// NotAfter is the end of the call that is, or was last, under way.
+	// +optional
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+
+	// FailedAttempts is the number of attempts that have failed, since the item was new or was last
+	// forced out of a final phase.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FailedAttempts int32 `json:"failedAttempts,omitempty"`
+
+	// NextRetryTime is the earliest time of the next attempt. Of one that was cut off it is when the
+	// destination is asked what has become of it.
+	// +optional
+	NextRetryTime *metav1.Time `json:"nextRetryTime,omitempty"`
+
+	// Time is when it was posted.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+
+	// ID of the post at the destination.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	ID string `json:"id,omitempty"`
+
+	// URL of the post.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url,omitempty"`
+
+	// Failure is what went wrong in the last attempt; not set when it went well.
+	// +optional
+	Failure *Failure `json:"failure,omitempty"`
+}
+
+// Ended says that nothing more happens to the delivery by itself.
+func (d *Delivery) Ended() bool {
+	return d.State == DeliveryDone || d.State == DeliveryDead || d.State == DeliveryDropped
 }
 
 // Summary is what a provider made of the article.
@@ -207,6 +395,7 @@ type Summary struct {
 // +kubebuilder:printcolumn:name="Retries",type=integer,JSONPath=`.status.retryCount`,priority=1
 // +kubebuilder:printcolumn:name="Next retry",type=string,JSONPath=`.status.nextRetryTime`,priority=1
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.summary.provider`,priority=1
+// +kubebuilder:printcolumn:name="Post",type=string,JSONPath=`.status.deliveries[*].url`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.failure.message`,priority=1
 // +kubebuilder:printcolumn:name="Published",type=date,JSONPath=`.spec.publishedTime`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -84,8 +84,50 @@ type ProviderReference struct {
 	Name string `json:"name"`
 }
 
+// DestinationReference names a FeedDestination in the same namespace.
+type DestinationReference struct {
+	// Name of the FeedDestination.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// ScreeningPolicy says which entries are worth a summary.
+type ScreeningPolicy struct {
+	// Criteria in your own words, such as "New rules, deadlines and money that concern citizens. No
+	// ceremonies, no appointments, no lists of meetings." An AI provider judges each article by
+	// them, and whether its page is complete; the built-in extractive one cannot.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4000
+	Criteria string `json:"criteria"`
+
+	// Providers judge the articles, in the order of this list, where that is to be done by others
+	// than those that write the summaries, such as cheaper ones. Where the first of spec.providers
+	// judges, it writes the summary in the same call. Default: spec.providers, in one call.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Providers []ProviderReference `json:"providers,omitempty"`
+}
+
 // SummaryPolicy says what a summary should be like.
 type SummaryPolicy struct {
+	// Language of the summaries as a BCP 47 tag, such as ja or pt-BR. Default: that of the
+	// article. The extractive provider always uses that of the article.
+	// +optional
+	// +kubebuilder:validation:MaxLength=35
+	// +kubebuilder:validation:Pattern=`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
+	Language string `json:"language,omitempty"`
+
+	// Instructions for the AI provider in your own words, such as "For citizens without knowledge
+	// of the law; say first what changes for them."
+	// +optional
+	// +kubebuilder:validation:MaxLength=4000
+	Instructions string `json:"instructions,omitempty"`
+
 	// MaxCharacters is how long a summary may be, in characters as a reader counts them.
 	// +optional
 	// +kubebuilder:default=400
@@ -148,6 +190,7 @@ type RetentionPolicy struct {
 }
 
 // FeedSourceSpec says what to read, and what is done with it.
+// +kubebuilder:validation:XValidation:rule="!has(self.screening) || (has(self.providers) && size(self.providers) > 0) || (has(self.screening.providers) && size(self.screening.providers) > 0)",message="screening needs an AI provider that can judge: name one in providers or screening.providers (the built-in summarizer cannot)"
 // +kubebuilder:validation:XValidation:rule="!has(self.headers) || size(self.headers) == 0 || has(self.secretRef)",message="headers take their values from a Secret: name it in secretRef"
 type FeedSourceSpec struct {
 	// URL of the feed: RSS, Atom or JSON Feed, by http or https. Credentials do not belong into
@@ -217,9 +260,30 @@ type FeedSourceSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Providers []ProviderReference `json:"providers,omitempty"`
 
+	// Screening has each article judged before it is summarized. Without it every article is
+	// summarized.
+	// +optional
+	Screening *ScreeningPolicy `json:"screening,omitempty"`
+
 	// Summary says what a summary should be like.
 	// +optional
 	Summary *SummaryPolicy `json:"summary,omitempty"`
+
+	// Destinations that each summary is posted to. Each has its own state on the item. One that is
+	// added later gets later items only; one that is removed gets nothing more.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Destinations []DestinationReference `json:"destinations,omitempty"`
+
+	// Notifications are the destinations that are told when an item fails for good. A Mastodon account
+	// must post with visibility direct or private: to another one nothing is sent.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=4
+	Notifications []DestinationReference `json:"notifications,omitempty"`
 
 	// Retry says how often and when a failed item is tried again.
 	// +optional
@@ -259,7 +323,7 @@ type FeedSourceStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Conditions of the source: Ready; Reconciling or Stalled while they are True;
-	// CreationPaused, Damaged and MemoryRebuilt where they happened.
+	// CreationPaused, Damaged, MemoryRebuilt and NotificationsBlocked where they happened.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -311,6 +375,15 @@ type FeedSourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	LastHandledPoll string `json:"lastHandledPoll,omitempty"`
+
+	// LastHandledRetry is the value of the retry annotation that was acted on last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	LastHandledRetry string `json:"lastHandledRetry,omitempty"`
+
+	// ReleasedTime is when that was: what had failed of the source's items before is tried again.
+	// +optional
+	ReleasedTime *metav1.MicroTime `json:"releasedTime,omitempty"`
 }
 
 // FeedSource is a feed that the operator reads. Each new entry becomes a FeedItem, which is
@@ -319,6 +392,9 @@ type FeedSourceStatus struct {
 // To have it polled now, annotate it with any new value:
 //
 //	kubectl annotate feedsource NAME feeds.feed-operator.io/poll=1 --overwrite
+//
+// To have all its deferred and failed items tried again, annotate it likewise with
+// feeds.feed-operator.io/retry.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -355,99 +431,4 @@ type FeedSourceList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []FeedSource `json:"items"`
-}
-
-// Interval returns how often the feed is polled when all is well.
-func (in *FeedSource) Interval() time.Duration { return durationOr(in.Spec.Interval, DefaultInterval) }
-
-// FetchTimeout returns how long one request for the feed or a page may take.
-func (in *FeedSource) FetchTimeout() time.Duration {
-	return durationOr(in.Spec.Timeout, DefaultFetchTimeout)
-}
-
-// InitialItems returns how many entries of the first poll become items.
-func (in *FeedSource) InitialItems() int {
-	return int(int32Or(in.Spec.InitialItems, DefaultInitialItems))
-}
-
-// MaxActiveItems returns how many unfinished items the source may have.
-func (in *FeedSource) MaxActiveItems() int {
-	return int(int32Or(in.Spec.MaxActiveItems, DefaultMaxActiveItems))
-}
-
-// ArticleSource returns where the text of an article is taken from.
-func (in *FeedSource) ArticleSource() ArticleSource {
-	if in.Spec.Article == nil || in.Spec.Article.Source == "" {
-		return ArticleSourceAuto
-	}
-	return in.Spec.Article.Source
-}
-
-// MaxArticleBytes returns how large a page may be, decoded.
-func (in *FeedSource) MaxArticleBytes() int64 {
-	if in.Spec.Article == nil || in.Spec.Article.MaxBytes == nil {
-		return DefaultMaxArticleBytes
-	}
-	return *in.Spec.Article.MaxBytes
-}
-
-// MaxCharacters returns how long a summary may be, in characters as a reader counts them.
-func (in *FeedSource) MaxCharacters() int {
-	if in.Spec.Summary == nil {
-		return DefaultMaxCharacters
-	}
-	return int(int32Or(in.Spec.Summary.MaxCharacters, DefaultMaxCharacters))
-}
-
-// MaxRetries returns how many failed retries make an item fail for good.
-func (in *FeedSource) MaxRetries() int {
-	if in.Spec.Retry == nil {
-		return DefaultMaxRetries
-	}
-	return int(int32Or(in.Spec.Retry.MaxRetries, DefaultMaxRetries))
-}
-
-// RetryDelays returns the wait before the first retry, the longest wait, and the factor between
-// one wait and the next.
-func (in *FeedSource) RetryDelays() (initial, longest time.Duration, multiplier int) {
-	if in.Spec.Retry == nil {
-		return DefaultInitialDelay, DefaultMaxDelay, DefaultMultiplier
-	}
-	return durationOr(in.Spec.Retry.InitialDelay, DefaultInitialDelay),
-		durationOr(in.Spec.Retry.MaxDelay, DefaultMaxDelay),
-		int(int32Or(in.Spec.Retry.Multiplier, DefaultMultiplier))
-}
-
-// KeepFor returns how long a finished item of the given phase is kept.
-func (in *FeedSource) KeepFor(phase Phase) time.Duration {
-	var policy RetentionPolicy
-	if in.Spec.Retention != nil {
-		policy = *in.Spec.Retention
-	}
-	if phase == PhaseFailed {
-		return durationOr(policy.Failed, DefaultKeepFailed)
-	}
-	return durationOr(policy.Processed, DefaultKeepProcessed)
-}
-
-// KeepLast returns how many of the newest finished items stay however old they are.
-func (in *FeedSource) KeepLast() int {
-	if in.Spec.Retention == nil {
-		return DefaultKeepLast
-	}
-	return int(int32Or(in.Spec.Retention.KeepLast, DefaultKeepLast))
-}
-
-func durationOr(d *metav1.Duration, otherwise time.Duration) time.Duration {
-	if d == nil {
-		return otherwise
-	}
-	return d.Duration
-}
-
-func int32Or(n *int32, otherwise int32) int32 {
-	if n == nil {
-		return otherwise
-	}
-	return *n
 }

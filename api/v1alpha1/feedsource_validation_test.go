@@ -12,6 +12,7 @@ const (
 	mustBeURL      = "url must be a full http:// or https:// URL"
 	noCredentials  = "url must not hold a user name or password: put them into a Secret and name it in secretRef"
 	headersNeed    = "headers take their values from a Secret: name it in secretRef"
+	screeningNeeds = "screening needs an AI provider that can judge: name one in providers or screening.providers (the built-in summarizer cannot)"
 	operatorSets   = "this header is set by the operator itself"
 	delaysInOrder  = "initialDelay (5m if not set) must not be above maxDelay (24h if not set)"
 	headerPattern  = "should match '^[A-Za-z0-9-]+$'"
@@ -23,6 +24,12 @@ const (
 var withSecret = map[string]any{
 	"spec.secretRef.name": "feed-credentials", "spec.headers[].name": "X-Api-Key", "spec.headers[].secretKey": "key",
 }
+
+// withProvider lets articles be judged by somebody.
+var withProvider = map[string]any{"spec.providers[].name": "gemini"}
+
+// withCriteria says what articles are judged by.
+var withCriteria = map[string]any{"spec.screening.criteria": "New rules."}
 
 func header(name, key string) map[string]any { return map[string]any{"name": name, "secretKey": key} }
 
@@ -49,29 +56,46 @@ var feedSourceRules = map[string]rule{
 		{feedURL + "?" + strings.Repeat("x", longestFeedURL-len(feedURL)), "may not be more than 2048"},
 		{absent{}, "Required value"},
 	}},
-	"the interval is from a minute to a week":          durations("FeedSource", "spec.interval", "1m", "168h"),
-	"a request takes from a second to five minutes":    durations("FeedSource", "spec.timeout", "1s", "5m"),
-	"the Secret has a name":                            texts("FeedSource", "spec.secretRef.name", true, 253),
-	"the first poll makes 0 to 1,000 items":            numbers("FeedSource", "spec.initialItems", 0, 1000),
-	"1 to 100,000 items may be unfinished":             numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
-	"an article comes from the page, the feed or both": choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
-	"a page has from 1 KiB to 50 MiB":                  numbers("FeedSource", "spec.article.maxBytes", 1024, 50<<20),
-	"a summary has from 40 to 5,000 characters":        numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
-	"a header comes from a key of the Secret":          texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
-	"a provider has a name":                            texts("FeedSource", "spec.providers[].name", true, 253),
-	"up to eight providers stand in for each other":    lists("FeedSource", "spec.providers", 8, named).unique(named(0)),
-	"there are 0 to 100 retries":                       numbers("FeedSource", "spec.retry.maxRetries", 0, 100),
-	"the first retry comes after a second to a day":    durations("FeedSource", "spec.retry.initialDelay", "1s", "24h").beside(map[string]any{"spec.retry.maxDelay": "24h"}),
-	"a retry comes after a week at the latest":         durations("FeedSource", "spec.retry.maxDelay", "1s", "168h").beside(map[string]any{"spec.retry.initialDelay": "1s"}),
-	"waits grow by a factor from 1 to 10":              numbers("FeedSource", "spec.retry.multiplier", 1, 10),
-	"a processed item is kept from a minute to a year": durations("FeedSource", "spec.retention.processed", "1m", "8760h"),
-	"a failed item is kept from a minute to a year":    durations("FeedSource", "spec.retention.failed", "1m", "8760h"),
-	"the newest 0 to 1,000 items stay, however old":    numbers("FeedSource", "spec.retention.keepLast", 0, 1000),
-	"a poll token is noted in 256 characters":          texts("FeedSource", "status.lastHandledPoll", false, 256),
-	"the feed's title is noted in 512 characters":      texts("FeedSource", "status.title", false, 512),
-	"the feed's format is noted in 64 characters":      texts("FeedSource", "status.format", false, 64),
-	"polls have failed 0 or more times in a row":       counts("FeedSource", "status.consecutiveFailures", 0),
-	"a source has up to eight conditions":              lists("FeedSource", "status.conditions", 8, condition).unique(condition(0)),
+	"the interval is from a minute to a week":           durations("FeedSource", "spec.interval", "1m", "168h"),
+	"a request takes from a second to five minutes":     durations("FeedSource", "spec.timeout", "1s", "5m"),
+	"the Secret has a name":                             texts("FeedSource", "spec.secretRef.name", true, 253),
+	"the first poll makes 0 to 1,000 items":             numbers("FeedSource", "spec.initialItems", 0, 1000),
+	"1 to 100,000 items may be unfinished":              numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
+	"an article comes from the page, the feed or both":  choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
+	"a page has from 1 KiB to 50 MiB":                   numbers("FeedSource", "spec.article.maxBytes", 1024, 50<<20),
+	"a summary has from 40 to 5,000 characters":         numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
+	"a header comes from a key of the Secret":           texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
+	"a provider has a name":                             texts("FeedSource", "spec.providers[].name", true, 253),
+	"up to eight providers stand in for each other":     lists("FeedSource", "spec.providers", 8, named).unique(named(0)),
+	"a destination has a name":                          texts("FeedSource", "spec.destinations[].name", true, 253),
+	"a summary goes to up to eight destinations":        lists("FeedSource", "spec.destinations", 8, named).unique(named(0)), // R4.5
+	"somebody who is notified has a name":               texts("FeedSource", "spec.notifications[].name", true, 253),
+	"up to four are notified of what fails":             lists("FeedSource", "spec.notifications", 4, named).unique(named(0)),            // R3.10
+	"criteria have up to 4,000 characters":              texts("FeedSource", "spec.screening.criteria", true, 4000).beside(withProvider), // R2.4
+	"a provider that judges has a name":                 texts("FeedSource", "spec.screening.providers[].name", true, 253).beside(withCriteria),
+	"up to eight providers judge":                       lists("FeedSource", "spec.screening.providers", 8, named).unique(named(0)).beside(map[string]any{"spec.screening.criteria": "New rules.", "spec.providers[].name": "gemini"}),
+	"a summary's language is a tag":                     languages("FeedSource", "spec.summary.language"),
+	"instructions have up to 4,000 characters":          texts("FeedSource", "spec.summary.instructions", false, 4000),
+	"there are 0 to 100 retries":                        numbers("FeedSource", "spec.retry.maxRetries", 0, 100),
+	"the first retry comes after a second to a day":     durations("FeedSource", "spec.retry.initialDelay", "1s", "24h").beside(map[string]any{"spec.retry.maxDelay": "24h"}),
+	"a retry comes after a week at the latest":          durations("FeedSource", "spec.retry.maxDelay", "1s", "168h").beside(map[string]any{"spec.retry.initialDelay": "1s"}),
+	"waits grow by a factor from 1 to 10":               numbers("FeedSource", "spec.retry.multiplier", 1, 10),
+	"a processed item is kept from a minute to a year":  durations("FeedSource", "spec.retention.processed", "1m", "8760h"),
+	"a failed item is kept from a minute to a year":     durations("FeedSource", "spec.retention.failed", "1m", "8760h"),
+	"the newest 0 to 1,000 items stay, however old":     numbers("FeedSource", "spec.retention.keepLast", 0, 1000),
+	"a poll token is noted in 256 characters":           texts("FeedSource", "status.lastHandledPoll", false, 256),
+	"the feed's title is noted in 512 characters":       texts("FeedSource", "status.title", false, 512),
+	"the feed's format is noted in 64 characters":       texts("FeedSource", "status.format", false, 64),
+	"polls have failed 0 or more times in a row":        counts("FeedSource", "status.consecutiveFailures", 0),
+	"a source has up to eight conditions":               lists("FeedSource", "status.conditions", 8, condition).unique(condition(0)),
+	"a source's retry token is noted in 256 characters": texts("FeedSource", "status.lastHandledRetry", false, 256),
+	"screening needs a provider": {kind: "FeedSource", field: "spec", valid: []any{ // R2.4
+		map[string]any{"url": feedURL, "screening": map[string]any{"criteria": "New rules."}, "providers": []any{named(0)}},
+		map[string]any{"url": feedURL, "screening": map[string]any{"criteria": "New rules.", "providers": []any{named(0)}}},
+	}, invalid: []refusal{
+		{map[string]any{"url": feedURL, "screening": map[string]any{"criteria": "New rules."}}, screeningNeeds},
+		{map[string]any{"url": feedURL, "screening": map[string]any{"criteria": "New rules."}, "providers": []any{}}, screeningNeeds},
+	}},
 	"headers need a Secret": {kind: "FeedSource", field: "spec", valid: []any{
 		map[string]any{"url": feedURL, "headers": []any{}},
 		map[string]any{"url": feedURL, "headers": []any{header("X-Api-Key", "key")}, "secretRef": map[string]any{"name": "credentials"}},

@@ -66,14 +66,130 @@ func TestGettersOfASource(t *testing.T) {
 func TestGettersOfAProvider(t *testing.T) {
 	t.Parallel()
 	nothing := &v1alpha1.AIProvider{}
-	if nothing.Timeout() != time.Minute || nothing.MaxConcurrent() != 4 || nothing.RequestsPerMinute() != 0 {
+	if nothing.Timeout() != time.Minute || nothing.MaxConcurrent() != 4 || nothing.RequestsPerMinute() != 0 || nothing.TokensPerDay() != 0 {
 		t.Errorf("defaults are %s, %d, %d", nothing.Timeout(), nothing.MaxConcurrent(), nothing.RequestsPerMinute())
 	}
 	said := &v1alpha1.AIProvider{Spec: v1alpha1.AIProviderSpec{
-		Timeout: duration(time.Second), MaxConcurrent: new(int32(2)), RequestsPerMinute: new(int32(3)),
+		Timeout: duration(time.Second), MaxConcurrent: new(int32(2)), RequestsPerMinute: new(int32(3)), TokensPerDay: new(int64(4)),
 	}}
-	if said.Timeout() != time.Second || said.MaxConcurrent() != 2 || said.RequestsPerMinute() != 3 {
+	if said.Timeout() != time.Second || said.MaxConcurrent() != 2 || said.RequestsPerMinute() != 3 || said.TokensPerDay() != 4 {
 		t.Errorf("%s, %d, %d", said.Timeout(), said.MaxConcurrent(), said.RequestsPerMinute())
+	}
+}
+
+// R4.1: a service is called with what its Secret holds; the built-in summarizer needs none, and
+// cannot judge (R2.4).
+func TestGettersOfServices(t *testing.T) {
+	t.Parallel()
+	secret := v1alpha1.SecretReference{Name: "key"}
+	extractive := &v1alpha1.AIProvider{Spec: v1alpha1.AIProviderSpec{Extractive: &v1alpha1.ExtractiveProvider{}}}
+	gemini := &v1alpha1.AIProvider{Spec: v1alpha1.AIProviderSpec{Gemini: &v1alpha1.GeminiProvider{SecretRef: secret}, Suspend: true}}
+	mastodon := &v1alpha1.FeedDestination{Spec: v1alpha1.FeedDestinationSpec{Mastodon: &v1alpha1.MastodonDestination{SecretRef: secret}, Suspend: true}}
+	unknown := &v1alpha1.FeedDestination{}
+	for name, test := range map[string]struct {
+		service interface {
+			SecretRef() *v1alpha1.SecretReference
+			Suspended() bool
+		}
+		secret    *v1alpha1.SecretReference
+		suspended bool
+	}{
+		"the built-in summarizer":                            {extractive, nil, false},
+		"Gemini, suspended":                                  {gemini, &secret, true},
+		"Mastodon, suspended":                                {mastodon, &secret, true},
+		"a destination of a kind that is not known any more": {unknown, nil, false},
+	} {
+		if diff := cmp.Diff(test.secret, test.service.SecretRef()); diff != "" || test.service.Suspended() != test.suspended {
+			t.Errorf("%s: suspended %t, Secret (-want +got):\n%s", name, test.service.Suspended(), diff)
+		}
+	}
+	if extractive.Screens() || !gemini.Screens() {
+		t.Errorf("extractive screens: %t, Gemini screens: %t", extractive.Screens(), gemini.Screens())
+	}
+}
+
+// R3.4, R4.1
+func TestGettersOfADestination(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spec v1alpha1.FeedDestinationSpec
+		want map[string]any
+	}{
+		"nothing is said": {want: map[string]any{
+			"Timeout": 30 * time.Second, "MinInterval": time.Duration(0), "MaxConcurrent": 2, "MaxRetries": 10,
+			"RetryDelays": []any{5 * time.Minute, 24 * time.Hour, 2}, "MaxHashtags": 5, "Suspended": false,
+		}},
+		"everything is said": {
+			spec: v1alpha1.FeedDestinationSpec{
+				Mastodon: &v1alpha1.MastodonDestination{Hashtags: &v1alpha1.Hashtags{Max: new(int32(1))}},
+				Timeout:  duration(2), MinInterval: duration(3), MaxConcurrent: new(int32(4)), Suspend: true,
+				Retry: &v1alpha1.DeliveryRetryPolicy{MaxRetries: new(int32(5)), InitialDelay: duration(6), MaxDelay: duration(7), Multiplier: new(int32(8))},
+			},
+			want: map[string]any{
+				"Timeout": time.Duration(2), "MinInterval": time.Duration(3), "MaxConcurrent": 4, "MaxRetries": 5,
+				"RetryDelays": []any{time.Duration(6), time.Duration(7), 8}, "MaxHashtags": 1, "Suspended": true,
+			},
+		},
+		"no retry is wanted, which is not the same as nothing said": {
+			spec: v1alpha1.FeedDestinationSpec{Retry: &v1alpha1.DeliveryRetryPolicy{MaxRetries: new(int32(0))}},
+			want: map[string]any{
+				"Timeout": 30 * time.Second, "MinInterval": time.Duration(0), "MaxConcurrent": 2, "MaxRetries": 0,
+				"RetryDelays": []any{5 * time.Minute, 24 * time.Hour, 2}, "MaxHashtags": 5, "Suspended": false,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, destinationSays(&v1alpha1.FeedDestination{Spec: test.spec})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// R2.4: an article passes when it is both worth a summary and all there.
+func TestAnArticlePassesScreening(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		verdict *v1alpha1.Screening
+		want    bool
+	}{
+		"it was not screened":              {nil, false},
+		"it is neither":                    {&v1alpha1.Screening{}, false},
+		"it is valuable, but not complete": {&v1alpha1.Screening{Valuable: true}, false},
+		"it is complete, but not valuable": {&v1alpha1.Screening{Complete: true}, false},
+		"it is both":                       {&v1alpha1.Screening{Valuable: true, Complete: true}, true},
+	} {
+		if got := test.verdict.Passed(); got != test.want {
+			t.Errorf("%s: passed is %t", sentence, got)
+		}
+	}
+	source := &v1alpha1.FeedSource{}
+	if criteria := source.Criteria(); criteria != "" {
+		t.Errorf("without screening, the criteria are %q", criteria)
+	}
+	source.Spec.Screening = &v1alpha1.ScreeningPolicy{Criteria: "New rules."}
+	if criteria := source.Criteria(); criteria != "New rules." {
+		t.Errorf("the criteria are %q", criteria)
+	}
+}
+
+// R4.5: what is posted where, and what still happens to it.
+func TestGettersOfADelivery(t *testing.T) {
+	t.Parallel()
+	source := &v1alpha1.FeedSource{Spec: v1alpha1.FeedSourceSpec{Destinations: []v1alpha1.DestinationReference{{Name: "mastodon"}, {Name: "second"}}}}
+	for name, want := range map[string]bool{"mastodon": true, "second": true, "third": false, "": false} {
+		if source.Delivers(name) != want {
+			t.Errorf("destination %q: delivers is %t", name, !want)
+		}
+	}
+	for state, want := range map[v1alpha1.DeliveryState]bool{
+		"": false, v1alpha1.DeliveryQueued: false, v1alpha1.DeliveryIntent: false,
+		v1alpha1.DeliveryDone: true, v1alpha1.DeliveryDead: true, v1alpha1.DeliveryDropped: true,
+	} {
+		if ended := (&v1alpha1.Delivery{State: state}).Ended(); ended != want {
+			t.Errorf("state %q: ended is %t", state, ended)
+		}
 	}
 }
 

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the kinds of feed-operator: what a person writes (FeedSource, AIProvider),
+// Package v1alpha1 holds the kinds of feed-operator: what a person writes (FeedSource, AIProvider, FeedDestination),
 // what the operator works on (FeedItem) and what it remembers (FeedMemory).
 //
 // It imports apimachinery alone, so that anybody can use the types without the operator.
@@ -29,6 +29,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&FeedSource{}, &FeedSourceList{},
 		&FeedItem{}, &FeedItemList{},
 		&AIProvider{}, &AIProviderList{},
+		&FeedDestination{}, &FeedDestinationList{},
 		&FeedMemory{}, &FeedMemoryList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

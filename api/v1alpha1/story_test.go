@@ -49,7 +49,7 @@ func (k kubectl) run(t *testing.T, arguments ...string) string {
 	return out
 }
 
-// story is a namespace with a source, a provider and an item in each phase.
+// story is a namespace with a source, two providers, a destination and an item in each phase.
 func story(t *testing.T) kubectl {
 	t.Helper()
 	namespace := server.Namespace(t)
@@ -67,6 +67,20 @@ func story(t *testing.T) kubectl {
 	create(t, provider, func() {
 		provider.Status.ObservedGeneration = provider.Generation
 		provider.Status.Conditions = ready(metav1.ConditionFalse, "Suspended", "Suspended: nothing is asked")
+	})
+	gemini := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "gemini"}}
+	gemini.Spec.Gemini = &v1alpha1.GeminiProvider{Model: "gemini-2.5-flash", SecretRef: v1alpha1.SecretReference{Name: "gemini"}}
+	create(t, gemini, func() {
+		gemini.Status = v1alpha1.AIProviderStatus{ServiceStatus: fullServiceStatus(), Calls: 1234, Tokens: 987_654, TokensToday: &v1alpha1.TokensToday{Day: "2026-01-02", Used: 54_321, Reserved: 60_000}, LastSuccessTime: new(metav1.Now())}
+		gemini.Status.Conditions = ready(metav1.ConditionFalse, v1alpha1.ReasonCoolingDown, "Asked to be left alone until "+someTime)
+	})
+	destination := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mastodon"}}
+	destination.Spec.Mastodon = &v1alpha1.MastodonDestination{Server: mastodonServer, SecretRef: v1alpha1.SecretReference{Name: "mastodon"}}
+	create(t, destination, func() {
+		destination.Status = fullDestinationStatus()
+		destination.Status.Conditions = append(ready(metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "Posts as @press@mastodon.example"), metav1.Condition{
+			Type: v1alpha1.ConditionVerifiable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTokenMayNotRead, LastTransitionTime: metav1.Now(),
+		})
 	})
 	for _, phase := range []v1alpha1.Phase{"", v1alpha1.PhaseDeferred, v1alpha1.PhasePending, v1alpha1.PhaseProcessed, v1alpha1.PhaseFailed} {
 		item := fullItem(namespace, "It rains.")

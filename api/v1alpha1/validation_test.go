@@ -128,10 +128,11 @@ func (r rule) unique(twice any) rule {
 
 // minimal are the least specs that are accepted.
 var minimal = map[string]map[string]any{
-	"FeedSource": {"url": "https://www.example.org/feed.xml"},
-	"FeedItem":   {"sourceRef": map[string]any{"name": "press", "uid": "3e9b8f7c-0000-4000-8000-000000000001"}},
-	"AIProvider": {"extractive": map[string]any{}},
-	"FeedMemory": nil,
+	"FeedSource":      {"url": "https://www.example.org/feed.xml"},
+	"FeedItem":        {"sourceRef": map[string]any{"name": "press", "uid": "3e9b8f7c-0000-4000-8000-000000000001"}},
+	"AIProvider":      {"extractive": map[string]any{}},
+	"FeedDestination": {"mastodon": aMastodon},
+	"FeedMemory":      nil,
 }
 
 // objectOf returns the least object of a kind.
@@ -208,7 +209,7 @@ func (r rule) submit(t *testing.T, namespace string, value any) error {
 func allRules(t *testing.T) map[string]rule {
 	t.Helper()
 	all := map[string]rule{}
-	for _, table := range []map[string]rule{feedSourceRules, feedItemRules, aiProviderRules, feedMemoryRules} {
+	for _, table := range []map[string]rule{feedSourceRules, feedItemRules, aiProviderRules, feedDestinationRules, feedMemoryRules} {
 		for sentence, r := range table {
 			if _, twice := all[sentence]; twice {
 				t.Fatalf("two rules are called %q", sentence)
@@ -219,7 +220,7 @@ func allRules(t *testing.T) map[string]rule {
 	return all
 }
 
-// R1.1, R1.8, R5.1: what makes no sense is refused when it is applied, in words that name the
+// R1.1, R4.1, R5.1, R5.6: what makes no sense is refused when it is applied, in words that name the
 // field and say what it may be.
 func TestTheAPIServerRefusesWhatMakesNoSense(t *testing.T) {
 	t.Parallel()

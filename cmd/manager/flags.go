@@ -12,9 +12,12 @@ import (
 	"net/url"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // flags are what a person can set when the operator is started.
@@ -86,6 +89,10 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	return f, false, f.check()
 }
 
+// tooTalkative is the first level of logging at which what is read from the API server is logged,
+// Secrets included.
+const tooTalkative = zapcore.Level(-6)
+
 func parseBaseURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -98,6 +105,9 @@ func parseBaseURL(text string) (*url.URL, error) {
 }
 
 func (f *flags) check() error {
+	if f.log.Level != nil && f.log.Level.Enabled(tooTalkative) {
+		return errors.New("--zap-log-level must not be above 5: from 6 on, what is read from the API server is logged, Secrets included")
+	}
 	for name, value := range map[string]int{"workers": f.workers, "poll-workers": f.pollWorkers, "requests-per-host": f.requestsPerHost} {
 		if value < 1 {
 			return fmt.Errorf("--%s must be at least 1", name)
@@ -111,6 +121,8 @@ func (f *flags) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
+	redact.Remember(restConfig.BearerToken)
+	redact.Remember(restConfig.Password)
 	restConfig.QPS, restConfig.Burst = f.kubeQPS, f.kubeBurst
 	return restConfig, nil
 }

@@ -19,14 +19,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
-	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // version is set when a release is built.
@@ -38,7 +38,7 @@ const gracePeriod = 10*time.Minute + 30*time.Second
 
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "manager: "+err.Error())
+		fmt.Fprintln(os.Stderr, "manager: "+redact.Text(err.Error()))
 		os.Exit(1)
 	}
 }
@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	keepHeapSmall()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&flags.log)))
+	setUpLogs(flags.log, os.Stderr)
 	log := ctrl.Log.WithName("setup")
 
 	restConfig, err := flags.restConfig()
@@ -60,14 +60,18 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	out := outbound.New(outbound.Config{UserAgent: userAgent(), AllowCIDRs: flags.allowCIDRs, AllowHTTP: flags.allowHTTP})
 	if err := controllers.Setup(ctx, manager, controllers.Options{
 		Clock:           clock.RealClock{},
-		Outbound:        outbound.New(outbound.Config{UserAgent: userAgent(), AllowCIDRs: flags.allowCIDRs, AllowHTTP: flags.allowHTTP}),
-		Providers:       newProvider,
+		Outbound:        out,
+		Providers:       newProviders(out),
+		Destinations:    newDestinations(out),
 		Builtin:         extractive.New(),
 		ItemWorkers:     flags.workers,
 		PollWorkers:     flags.pollWorkers,
 		RequestsPerHost: flags.requestsPerHost,
+		InPlace:         lifecycle.DefaultInPlace,
+		Namespaces:      flags.namespaces,
 	}); err != nil {
 		return err
 	}
@@ -114,14 +118,6 @@ func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, error) {
 		GracefulShutdownTimeout:       new(gracePeriod),
 		Controller:                    config.Controller{EnableWarmup: new(true)},
 	})
-}
-
-// newProvider makes what calls the service that an AIProvider describes.
-func newProvider(described *v1alpha1.AIProvider) (provider.Provider, error) {
-	if described.Spec.Extractive == nil {
-		return nil, fmt.Errorf("AIProvider %s names no provider that this version knows", described.Name)
-	}
-	return extractive.New(), nil
 }
 
 func addProbes(manager ctrl.Manager) error {

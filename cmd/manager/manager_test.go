@@ -4,9 +4,9 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -29,8 +29,13 @@ import (
 
 var server *apitest.Server
 
-// patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+// patience is how long a test waits for what must happen. It is generous: it says that something
+// does not happen at all, not that it is slow.
+const patience = 2 * time.Minute
+
+// parallel is how many tests run at the same time if nobody says otherwise: they are managers that
+// wait, most of all.
+const parallel = "16"
 
 // binary is the manager, built once for all tests.
 var binary string
@@ -38,6 +43,10 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if err := flag.Set("test.parallel", parallel); err != nil { // the command line is read later, and wins
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	folder, err := os.MkdirTemp("", "feed-operator-manager-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -50,50 +59,6 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return apitest.Run(m, &server)
-}
-
-// process is a running manager.
-type process struct {
-	*exec.Cmd
-	output *bytes.Buffer
-}
-
-// start runs the manager as a process of its own, for one namespace.
-func start(t *testing.T, namespace string, flags ...string) *process {
-	t.Helper()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, server.Kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	flags = append([]string{
-		"--kubeconfig=" + kubeconfig, "--namespace=" + namespace, "--allow-cidr=127.0.0.0/8",
-		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--feeds-bind-address=0",
-	}, flags...)
-	p := &process{Cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary, flags...), output: &bytes.Buffer{}}
-	p.Stdout, p.Stderr = p.output, p.output
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		_ = p.Wait()
-		if t.Failed() {
-			t.Logf("manager %d said:\n%s", p.Process.Pid, p.output)
-		}
-	})
-	return p
-}
-
-// end sends a signal and waits for the process to be gone.
-func (p *process) end(t *testing.T, signal syscall.Signal) {
-	t.Helper()
-	if err := p.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
-	err := p.Wait()
-	if signal == syscall.SIGTERM && err != nil {
-		t.Errorf("a manager that was told to stop ended with %v", err)
-	}
 }
 
 // R2.8, R3.5: wherever the manager is stopped, the item ends Processed, once.
@@ -253,6 +218,7 @@ func TestFlagsThatMakeNoSenseAreExplained(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--allow-cidr=localhost":       "is not an address range",
 		"--workers=0":                  "must be at least 1",
+		"--zap-log-level=6":            "Secrets included", // R5.6
 		"--feeds-base-url=example.org": "must be a full http:// or https:// URL",
 		"--kubeconfig=/does/not/exist": "/does/not/exist",
 		"extra":                        "unexpected argument",

@@ -18,62 +18,55 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
-// bareRun writes items without an operator: each is created, and its status patched once or
-// twice, the last time as processed. It ends as the operator's run ends: when a watch has shown
-// the last item processed.
-func (t *throughput) bareRun(ctx context.Context, items, concurrency, patches int) (speed, error) {
+// bareRun writes items without an operator: each is created, and its status patched once, or twice
+// where it is posted, the last time as processed. It ends as the operator's run ends: when a watch
+// has shown the last item processed.
+func (t *throughput) bareRun(ctx context.Context, items, concurrency int, change ...func(*v1alpha1.FeedSource)) (speed, error) {
 	p := t.plane
 	namespace, err := p.namespace(ctx)
 	if err != nil {
 		return speed{}, err
 	}
-	source := newSource(namespace, "bare", "https://news.example.com/feed")
+	source := newSource(namespace, "bare", "https://news.example.com/feed", change...)
 	if err := p.client.Create(ctx, source); err != nil {
 		return speed{}, err
 	}
 	entries := entriesOf("bare", items)
-	finish, err := p.watchProcessed(ctx, namespace, items)
-	if err != nil {
-		return speed{}, err
-	}
+	finish := p.watchProcessed(ctx, namespace, items)
 	defer finish.stop()
 	return measureSpeed(items, func() error {
-		return errors.Join(p.writeItems(ctx, source, entries, concurrency, patches), finish.wait(ctx))
+		return errors.Join(p.writeItems(ctx, source, entries, concurrency), finish.wait(ctx))
 	})
 }
 
-// writeItems creates an item of each entry and takes it to Processed by so many patches of its
-// status (one or two), several items at a time.
-func (p *plane) writeItems(ctx context.Context, source *v1alpha1.FeedSource, entries []feed.Entry, concurrency, patches int) error {
+// writeItems creates an item of each entry and takes it to Processed, several items at a time.
+func (p *plane) writeItems(ctx context.Context, source *v1alpha1.FeedSource, entries []feed.Entry, concurrency int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
 	for _, entry := range entries {
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() error { return p.writeItem(ctx, newItem(source, entry), source, patches) })
+		group.Go(func() error { return p.writeItem(ctx, newItem(source, entry), source) })
 	}
 	return group.Wait()
 }
 
-func (p *plane) writeItem(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, patches int) error {
+// writeItem writes of an item what the operator writes: the summary with the intents of its posts,
+// and then, if there are any, their results.
+func (p *plane) writeItem(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
 	if err := p.client.Create(ctx, item); err != nil {
 		return fmt.Errorf("create a FeedItem: %w", err)
 	}
-	processed, err := processedStatus(item, source)
-	if err != nil {
-		return err
+	steps := []func(*v1alpha1.FeedItem, *v1alpha1.FeedSource){summarize}
+	if len(source.Spec.Destinations) > 0 {
+		steps = append(steps, publish)
 	}
-	todo := [][]byte{processed}
-	if patches == 2 {
-		summarized, err := summarizedStatus(item)
-		if err != nil {
-			return err
-		}
-		todo = [][]byte{summarized, processed}
-	}
-	for _, patch := range todo {
-		if err := p.client.Status().Patch(ctx, item, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	for _, step := range steps {
+		before := item.DeepCopy()
+		step(item, source)
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		if err := p.client.Status().Patch(ctx, item, patch); err != nil {
 			return fmt.Errorf("patch the status of a FeedItem: %w", err)
 		}
 	}
@@ -82,38 +75,58 @@ func (p *plane) writeItem(ctx context.Context, item *v1alpha1.FeedItem, source *
 
 // finishLine sees the items of a namespace that become processed.
 type finishLine struct {
-	watch watch.Interface
-	done  chan error
+	end  context.CancelFunc
+	done chan error
 }
 
-// watchProcessed begins to watch for so many items. It reads all the time: a server drops a watch
-// that nobody reads.
-func (p *plane) watchProcessed(ctx context.Context, namespace string, items int) (*finishLine, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("FeedItemList"))
-	processed := client.MatchingFields{"status.phase": string(v1alpha1.PhaseProcessed)}
-	started, err := p.client.Watch(ctx, list, client.InNamespace(namespace), processed)
-	if err != nil {
-		return nil, fmt.Errorf("watch FeedItems: %w", err)
-	}
-	f := &finishLine{watch: started, done: make(chan error, 1)}
+// watchProcessed begins to watch for so many items. A server that is busy drops watches that do not
+// keep up: then it looks at what there is, and watches on.
+func (p *plane) watchProcessed(ctx context.Context, namespace string, items int) *finishLine {
+	ctx, end := context.WithCancel(ctx)
+	f := &finishLine{end: end, done: make(chan error, 1)}
 	go func() {
 		seen := map[types.UID]bool{}
-		for event := range started.ResultChan() {
-			if item, ok := event.Object.(metav1.Object); ok && event.Type == watch.Added {
-				seen[item.GetUID()] = true
-			}
-			if len(seen) == items {
-				f.done <- nil
+		for len(seen) < items {
+			if err := p.watchOnce(ctx, namespace, items, seen); err != nil {
+				f.done <- err
 				return
 			}
 		}
-		f.done <- fmt.Errorf("the watch of FeedItems has ended after %d of %d", len(seen), items)
+		f.done <- nil
 	}()
-	return f, nil
+	return f
 }
 
-func (f *finishLine) stop() { f.watch.Stop() }
+// watchOnce adds the items that are processed, and those that become so until there are enough or
+// the watch ends.
+func (p *plane) watchOnce(ctx context.Context, namespace string, items int, seen map[types.UID]bool) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("FeedItemList"))
+	processed := client.MatchingFields{"status.phase": string(v1alpha1.PhaseProcessed)}
+	if err := p.client.List(ctx, list, client.InNamespace(namespace), processed); err != nil {
+		return fmt.Errorf("list FeedItems: %w", err)
+	}
+	for i := range list.Items {
+		seen[list.Items[i].UID] = true
+	}
+	from := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
+	started, err := p.client.Watch(ctx, list, client.InNamespace(namespace), processed, from)
+	if err != nil {
+		return fmt.Errorf("watch FeedItems: %w", err)
+	}
+	defer started.Stop()
+	for event := range started.ResultChan() {
+		if item, ok := event.Object.(metav1.Object); ok && event.Type == watch.Added {
+			seen[item.GetUID()] = true
+		}
+		if len(seen) >= items {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+func (f *finishLine) stop() { f.end() }
 
 // wait returns when all items were seen.
 func (f *finishLine) wait(ctx context.Context) error {

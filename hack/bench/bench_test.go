@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
 func TestWritesAreReadFromTheMetricsOfTheAPIServer(t *testing.T) {
@@ -129,5 +131,47 @@ func TestTheRatioIsTheMedianOfTheRounds(t *testing.T) {
 	works, bare := speeds{{rate: 80}, {rate: 10}, {rate: 90}}, speeds{{rate: 100}, {rate: 100}, {rate: 50}}
 	if got := works.ratio(bare, func(s speed) float64 { return s.rate }); got != 0.8 {
 		t.Errorf("ratio %v, want 0.8", got)
+	}
+}
+
+func TestItemsThatAreNotPostedOnceAreFound(t *testing.T) {
+	t.Parallel()
+	entries := entriesOf("source-000", 4)
+	post := func(url string) mastodontest.Post {
+		return mastodontest.Post{Text: "A title\n\nA summary.\n\n" + url + "\n\n#news"}
+	}
+	var posts []mastodontest.Post
+	for _, entry := range entries {
+		posts = append(posts, post(entry.URL))
+	}
+	if wrong := notPostedOnce(posts, entries); wrong != 0 {
+		t.Errorf("%d of the posts are wrong, want none", wrong)
+	}
+	posts[0] = posts[1] // one is missing, one is there twice
+	posts = append(posts, post(articles+"another-000001"), mastodontest.Post{Text: "No link"})
+	if wrong := notPostedOnce(posts, entries); wrong != 4 {
+		t.Errorf("%d of the posts are wrong, want 4", wrong)
+	}
+}
+
+func TestItemsAreMadeAsTheOperatorLeavesThem(t *testing.T) {
+	t.Parallel()
+	source := newSource("news", "source-000", "https://news.example.com/feed", posting)
+	item := newItem(source, entriesOf("source-000", 1)[0])
+	summarize(item, source)
+	if item.Status.Phase != v1alpha1.PhasePending || item.Status.Summary == nil || item.Status.Deliveries[0].State != v1alpha1.DeliveryIntent {
+		t.Errorf("after the summary: %+v", item.Status)
+	}
+	publish(item, source)
+	row := item.Status.Deliveries[0]
+	if item.Status.Phase != v1alpha1.PhaseProcessed || row.State != v1alpha1.DeliveryDone || row.URL == "" || row.ID == "" || row.Key == "" {
+		t.Errorf("after the post: %+v", item.Status)
+	}
+
+	source.Spec.Destinations = nil
+	item = newItem(source, entriesOf("source-000", 1)[0])
+	settle(item, source)
+	if item.Status.Phase != v1alpha1.PhaseProcessed || len(item.Status.Deliveries) != 0 {
+		t.Errorf("without a destination: %+v", item.Status)
 	}
 }

@@ -4,8 +4,10 @@
 package main
 
 import (
-	"encoding/json"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +25,9 @@ const (
 	summarySize = 300
 )
 
+// articles is where the entries of all feeds lead to.
+const articles = "https://news.example.com/articles/2026/04/"
+
 // newestEntry is when the newest entry of every feed was published; the others are an hour apart.
 var newestEntry = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
 
@@ -33,7 +38,7 @@ func entriesOf(name string, count int) []feed.Entry {
 		id := fmt.Sprintf("%s-%06d", name, count-i)
 		entries = append(entries, feed.Entry{
 			GUID:      "https://news.example.com/" + id + "?guid",
-			URL:       "https://news.example.com/articles/2026/04/" + id,
+			URL:       articles + id,
 			Title:     prose(id, titleSize),
 			Content:   prose("Content of "+id, contentSize),
 			Published: newestEntry.Add(-time.Duration(i) * time.Hour),
@@ -58,13 +63,16 @@ func prose(name string, size int) string {
 }
 
 // newSource makes a FeedSource that reads a URL and works on all that the feed lists.
-func newSource(namespace, name, url string) *v1alpha1.FeedSource {
+func newSource(namespace, name, url string, change ...func(*v1alpha1.FeedSource)) *v1alpha1.FeedSource {
 	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	source.Spec.URL = url
 	source.Spec.InitialItems = new(int32(1000))
 	source.Spec.MaxActiveItems = new(int32(100_000))
 	// The shortest interval that there is: polls are waited for.
 	source.Spec.Interval = &metav1.Duration{Duration: time.Minute}
+	for _, c := range change {
+		c(source)
+	}
 	return source
 }
 
@@ -92,6 +100,17 @@ func newItem(source *v1alpha1.FeedSource, entry feed.Entry) *v1alpha1.FeedItem {
 	return item
 }
 
+// posting names the destination, so that all summaries of the source are posted.
+func posting(source *v1alpha1.FeedSource) {
+	source.Spec.Destinations = []v1alpha1.DestinationReference{{Name: serviceName}}
+}
+
+// screened names the provider, which judges and summarizes all articles of the source.
+func screened(source *v1alpha1.FeedSource) {
+	source.Spec.Providers = []v1alpha1.ProviderReference{{Name: serviceName}}
+	source.Spec.Screening = &v1alpha1.ScreeningPolicy{Criteria: "New rules, deadlines and money that concern citizens. No ceremonies, no lists of meetings."}
+}
+
 // summaryOf is a summary of the usual size.
 func summaryOf(title string) *v1alpha1.Summary {
 	return &v1alpha1.Summary{Text: prose("In short: "+title, summarySize), Provider: "instant", Model: "instant"}
@@ -99,19 +118,34 @@ func summaryOf(title string) *v1alpha1.Summary {
 
 // settle makes an item processed, with all that its status says then.
 func settle(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
-	lifecycle.Settle(item, lifecycle.Outcome{Summary: summaryOf(item.Spec.Title)}, lifecycle.PolicyOf(source), time.Now())
+	summarize(item, source)
+	publish(item, source)
 }
 
-// summarizedStatus and processedStatus are merge patches of an item's status: that it has a
-// summary and waits, and that it is done.
-func summarizedStatus(item *v1alpha1.FeedItem) ([]byte, error) {
-	return json.Marshal(map[string]any{"status": v1alpha1.FeedItemStatus{
-		Phase: v1alpha1.PhasePending, LastCheckTime: new(metav1.Now()), Summary: summaryOf(item.Spec.Title),
-	}})
+// summarize gives an item its summary, with the intents of its posts.
+func summarize(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
+	outcome := lifecycle.Outcome{Summary: summaryOf(item.Spec.Title), Destinations: source.Spec.Destinations}
+	for _, ref := range source.Spec.Destinations {
+		outcome.Intents = append(outcome.Intents, lifecycle.Intent{
+			Destination: ref.Name, TextHash: hashOf(item.Spec.Title), Timeout: v1alpha1.DefaultDestinationTimeout,
+		})
+	}
+	lifecycle.Settle(item, outcome, lifecycle.PolicyOf(source), time.Now())
 }
 
-func processedStatus(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]byte, error) {
-	done := item.DeepCopy()
-	settle(done, source)
-	return json.Marshal(map[string]any{"status": done.Status})
+// publish gives an item the results of its posts.
+func publish(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
+	for _, ref := range source.Spec.Destinations {
+		id := strconv.FormatInt(item.Spec.PublishedTime.UnixMilli()<<16, 10)
+		lifecycle.SettleDelivery(item, lifecycle.DeliveryOutcome{
+			Destination: ref.Name, NotAfter: lifecycle.RowOf(item, ref.Name).NotAfter,
+			Posted: true, ID: id, URL: "https://mastodon.example/@feeds/" + id,
+		}, lifecycle.DeliveryPolicy{}, time.Now())
+	}
+}
+
+// hashOf is what a text is known by.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
 }

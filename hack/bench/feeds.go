@@ -34,16 +34,22 @@ type document struct {
 	etag string
 }
 
-func serveFeeds(ctx context.Context) (*feeds, error) {
+func serveFeeds(ctx context.Context) (_ *feeds, err error) {
+	f := &feeds{documents: map[string]document{}, hits: map[string]int{}}
+	f.server, f.url, err = serve(ctx, http.HandlerFunc(f.serve))
+	return f, err
+}
+
+// serve starts a server on loopback, and returns its URL with a slash at the end.
+func serve(ctx context.Context, handler http.Handler) (*http.Server, string, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	f := &feeds{url: "http://" + listener.Addr().String() + "/", documents: map[string]document{}, hits: map[string]int{}}
-	f.server = &http.Server{Handler: http.HandlerFunc(f.serve), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = f.server.Serve(listener) }() // ends with Close
-	return f, nil
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	return server, "http://" + listener.Addr().String() + "/", nil
 }
 
 func (f *feeds) close() { _ = f.server.Close() }

@@ -7,7 +7,8 @@
 // It judges nothing by its exit code: figures depend on the machine, and a benchmark that fails
 // a build where it should print a number is a flaky test. What depends on time is measured as a
 // ratio, against bare writes to the same API server in the same run. It knows the operator from
-// outside only: its flags, its objects, and what the API server and the feeds see of it.
+// outside only: its flags, its objects, and what the API server, the feeds and the services that it
+// calls see of it.
 package main
 
 import (

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"time"
 
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/dev/child"
 )
 
@@ -35,6 +37,14 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	services, err := startServices(ctx, o.items)
+	if err != nil {
+		return nil, err
+	}
+	defer services.close()
+	if err := p.createServices(ctx, services, namespace, v1alpha1.DefaultDestinationConcurrency); err != nil {
+		return nil, err
+	}
 	perSource := o.items / sources
 	if err := populate(ctx, p, feeds, namespace, sources, perSource); err != nil {
 		return nil, err
@@ -42,7 +52,7 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 
 	manager, err := child.Start("the operator", o.manager, []string{
 		"--kubeconfig=" + p.cluster.Kubeconfig(), "--namespace=" + namespace,
-		"--allow-cidr=" + loopback.String(), fmt.Sprintf("--requests-per-host=%d", requestsPerHost),
+		"--allow-cidr=" + loopback.String(), "--allow-http", fmt.Sprintf("--requests-per-host=%d", requestsPerHost),
 		"--feeds-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0",
 	}, filepath.Join(p.dir, "manager.log"))
 	if err != nil {
@@ -65,10 +75,12 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; the operator said:\n%s", err, manager.Tail(12))
 	}
+	again := len(services.mastodon.Posts())
 	megabytes := float64(memory.resident) / 1e6
 	return []row{
-		atMost(fmt.Sprintf("resident memory of the operator with %d processed items", sources*perSource),
+		atMost(fmt.Sprintf("resident memory of the operator with %d processed items, each posted to one destination", sources*perSource),
 			fmt.Sprintf("%.0f MB", megabytes), megabytes, 300, " MB"),
+		atMost("items that were posted already, and were posted again", strconv.Itoa(again), float64(again), 0, ""),
 		note("the most that it was since its start", "%.0f MB", float64(memory.peak)/1e6),
 		note("from its start until every source was polled and counted", "%s", ready.Round(time.Second)),
 	}, nil

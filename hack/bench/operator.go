@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -18,8 +17,12 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/provider/gemini"
 )
 
 // The operator's own defaults, but for the requests to one host (see feeds).
@@ -50,16 +53,27 @@ func startOperator(ctx context.Context, p *plane, namespace string, clock clock.
 	if err != nil {
 		return nil, err
 	}
+	out := outbound.New(outbound.Config{UserAgent: "feed-operator/bench", AllowCIDRs: []netip.Prefix{loopback}, AllowHTTP: true})
 	err = controllers.Setup(ctx, manager, controllers.Options{
 		Clock:    clock,
-		Outbound: outbound.New(outbound.Config{UserAgent: "feed-operator/bench", AllowCIDRs: []netip.Prefix{loopback}}),
-		Providers: func(*v1alpha1.AIProvider) (provider.Provider, error) {
-			return nil, errors.New("the benchmark has no AIProvider")
+		Outbound: out,
+		Providers: func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
+			return gemini.New(gemini.Config{
+				Model: described.Spec.Gemini.Model, Endpoint: described.Spec.Gemini.Endpoint, APIKey: credentials,
+				Transport: out.Transport(outbound.TransportOptions{}),
+			})
+		},
+		Destinations: func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
+			return mastodon.New(mastodon.Config{
+				Server: described.Spec.Mastodon.Server, AccessToken: credentials,
+				Transport: out.Transport(outbound.TransportOptions{FreshConnections: true}),
+			})
 		},
 		Builtin:         builtin,
 		ItemWorkers:     itemWorkers,
 		PollWorkers:     pollWorkers,
 		RequestsPerHost: requestsPerHost,
+		InPlace:         lifecycle.DefaultInPlace,
 	})
 	if err != nil {
 		return nil, err

@@ -22,14 +22,15 @@ import (
 // feedLength is how many of a source's items its feed still lists.
 const feedLength = 20
 
-// populate creates sources whose items are all processed, and whose feeds list the newest of them.
+// populate creates sources whose items are all processed and posted, and whose feeds list the newest
+// of them.
 func populate(ctx context.Context, p *plane, feeds *feeds, namespace string, sources, perSource int) error {
 	start := time.Now()
 	return p.withoutStatusSubresource(ctx, namespace, func() error {
 		for i := range sources {
 			name := sourceName(i)
 			entries := entriesOf(name, perSource)
-			source := newSource(namespace, name, feeds.publish(name, entries[:min(perSource, feedLength)]))
+			source := newSource(namespace, name, feeds.publish(name, entries[:min(perSource, feedLength)]), posting)
 			if err := p.client.Create(ctx, source); err != nil {
 				return fmt.Errorf("create a FeedSource: %w", err)
 			}

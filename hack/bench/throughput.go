@@ -13,12 +13,13 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 )
 
 // measureThroughput compares the operator with bare writes of the same items to the same API
-// server. They take turns, so that whatever else the machine does falls on both.
+// server. They take turns, so that whatever else the machine does falls on all of them.
 func measureThroughput(ctx context.Context, p *plane, o options) ([]row, error) {
 	t := &throughput{plane: p, profile: o.profile, sources: 20, items: 2000}
 	rounds, concurrencies := 3, []int{16, 32, 64}
@@ -30,35 +31,51 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]row, error) 
 		return nil, err
 	}
 
-	var bare, works speeds
+	var bare, works, posts speeds
 	for round := range rounds {
-		run, err := t.bareRun(ctx, t.items, concurrency, 2)
+		run, err := t.bareRun(ctx, t.items, concurrency, posting)
 		if err != nil {
 			return nil, err
 		}
 		bare = append(bare, run)
-		run, err = t.operatorRun(ctx, instant{}, fmt.Sprintf("operator-%d", round+1))
+		run, err = t.operatorRun(ctx, instant{}, fmt.Sprintf("operator-posting-%d", round+1), manySlots)
+		if err != nil {
+			return nil, err
+		}
+		posts = append(posts, run)
+		run, err = t.operatorRun(ctx, instant{}, fmt.Sprintf("operator-%d", round+1), noDestination)
 		if err != nil {
 			return nil, err
 		}
 		works = append(works, run)
-		progress("  round %d of %d: bare %.0f, operator %.0f items/s", round+1, rounds, bare[round].rate, run.rate)
+		progress("  round %d of %d: bare %.0f, operator %.0f with and %.0f items/s without a destination",
+			round+1, rounds, bare[round].rate, posts[round].rate, run.rate)
 	}
-	single, err := t.bareRun(ctx, t.items, concurrency, 1)
+	single, err := t.bareRun(ctx, t.items, concurrency)
 	if err != nil {
 		return nil, err
 	}
-	builtin, err := t.operatorRun(ctx, extractive.New(), "operator-extractive")
+	builtin, err := t.operatorRun(ctx, extractive.New(), "operator-extractive", noDestination)
+	if err != nil {
+		return nil, err
+	}
+	few, err := t.operatorRun(ctx, instant{}, "operator-posting-few", v1alpha1.DefaultDestinationConcurrency)
 	if err != nil {
 		return nil, err
 	}
 
-	ratio := works.ratio(bare, func(s speed) float64 { return s.rate })
+	rate := func(s speed) float64 { return s.rate }
+	withPosts, without := posts.ratio(bare, rate), works.ratio(bare, rate)
+	size := fmt.Sprintf("(%d items of 2 KB, %d rounds)", t.items, rounds)
 	return []row{
-		atLeast(fmt.Sprintf("items/s with an instant provider, against bare writes (%d items of 2 KB, %d rounds)", t.items, rounds),
-			fmt.Sprintf("%.2f", ratio), ratio, 0.7),
-		note("the operator", "%s", works),
+		atLeast("items/s with an instant provider and an instant destination, against bare writes "+size, fmt.Sprintf("%.2f", withPosts), withPosts, 0.7),
+		note("the operator", "%s", posts),
 		note(fmt.Sprintf("bare create + 2 status patches, %d at a time", concurrency), "%s", bare),
+		note(fmt.Sprintf("the operator with a destination that takes %d posts at once, as by default", v1alpha1.DefaultDestinationConcurrency),
+			"%s", speeds{few}),
+		postedOnce(t.misposted, t.posted),
+		atLeast("items/s with an instant provider and no destination, against bare writes "+size, fmt.Sprintf("%.2f", without), without, 0.7),
+		note("the operator", "%s", works),
 		note("bare create + 1 status patch, as an item without a destination", "%s", speeds{single}),
 		note("the operator with the built-in summarizer", "%s", speeds{builtin}),
 	}, nil
@@ -70,13 +87,15 @@ type throughput struct {
 	profile string
 	sources int
 	items   int
+	// posted is how many items were to be posted, and misposted how many were not, or more than once.
+	posted, misposted int
 }
 
 // bestConcurrency finds how many bare writers at a time are quickest, and warms the server up.
 func (t *throughput) bestConcurrency(ctx context.Context, candidates []int) (int, error) {
 	best, quickest := 0, 0.0
 	for _, concurrency := range candidates {
-		run, err := t.bareRun(ctx, t.items/2, concurrency, 2)
+		run, err := t.bareRun(ctx, t.items/2, concurrency, posting)
 		if err != nil {
 			return 0, err
 		}
@@ -88,8 +107,12 @@ func (t *throughput) bestConcurrency(ctx context.Context, candidates []int) (int
 	return best, nil
 }
 
-// operatorRun runs an operator from its start until it has processed all that the feeds list.
-func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider, name string) (_ speed, failed error) {
+// noDestination is how many posts an operator makes at once that makes none.
+const noDestination = 0
+
+// operatorRun runs an operator from its start until it has processed all that the feeds list, and
+// posted it to a destination that takes so many posts at once.
+func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider, name string, slots int32) (_ speed, failed error) {
 	feeds, err := serveFeeds(ctx)
 	if err != nil {
 		return speed{}, err
@@ -99,13 +122,26 @@ func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider,
 	if err != nil {
 		return speed{}, err
 	}
-	if err := t.plane.createSources(ctx, feeds, namespace, t.sources, t.items/t.sources); err != nil {
-		return speed{}, err
-	}
-	finish, err := t.plane.watchProcessed(ctx, namespace, t.items)
+	services, err := startServices(ctx, t.items)
 	if err != nil {
 		return speed{}, err
 	}
+	defer services.close()
+	var change []func(*v1alpha1.FeedSource)
+	if slots != noDestination {
+		if err := t.plane.createServices(ctx, services, namespace, slots); err != nil {
+			return speed{}, err
+		}
+		change = append(change, posting)
+		defer func() {
+			t.posted += t.items
+			t.misposted += notPostedOnce(services.mastodon.Posts(), entriesOfAll(t.sources, t.items/t.sources))
+		}()
+	}
+	if err := t.plane.createSources(ctx, feeds, namespace, t.sources, t.items/t.sources, change...); err != nil {
+		return speed{}, err
+	}
+	finish := t.plane.watchProcessed(ctx, namespace, t.items)
 	defer finish.stop()
 	endProfile, err := t.startProfile(name)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
 // newEntries is how many new entries a poll finds: the fewest with which the bar must hold, since
@@ -22,36 +23,55 @@ const newEntries = 10
 
 // measureWrites counts what items and polls cost the API server. It counts there, so nothing that
 // the operator writes can be forgotten.
-func measureWrites(ctx context.Context, p *plane, o options) (_ []row, failed error) {
+func measureWrites(ctx context.Context, p *plane, o options) ([]row, error) {
 	sources := 40
 	if o.short {
 		sources = 4
 	}
-	feeds, err := serveFeeds(ctx)
+	rows, err := countWrites(ctx, &writeCount{plane: p, sources: sources},
+		(*writeCount).firstPolls, (*writeCount).laterPolls, (*writeCount).unchanged, (*writeCount).heartbeats)
 	if err != nil {
 		return nil, err
 	}
-	defer feeds.close()
-	namespace, err := p.namespace(ctx)
+	services, err := startServices(ctx, 3*sources*newEntries)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.createSources(ctx, feeds, namespace, sources, newEntries); err != nil {
+	defer services.close()
+	posted, err := countWrites(ctx, &writeCount{plane: p, sources: sources, services: services},
+		(*writeCount).firstPolls, (*writeCount).laterPolls, (*writeCount).queues, (*writeCount).calls)
+	return append(rows, posted...), err
+}
+
+// countWrites starts an operator, and takes measurements of it one after the other.
+func countWrites(ctx context.Context, m *writeCount, measures ...func(*writeCount, context.Context) ([]row, error)) (_ []row, failed error) {
+	var err error
+	if m.feeds, err = serveFeeds(ctx); err != nil {
 		return nil, err
 	}
-	m := &writeCount{plane: p, feeds: feeds, namespace: namespace, clock: &aheadClock{}, sources: sources}
-	if err := m.look(ctx); err != nil {
+	defer m.feeds.close()
+	if m.namespace, err = m.plane.namespace(ctx); err != nil {
 		return nil, err
 	}
-	operator, err := startOperator(ctx, p, namespace, m.clock, instant{})
+	operator, err := startOperator(ctx, m.plane, m.namespace, &m.clock, instant{})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { failed = errors.Join(failed, operator.stop()) }()
-
+	if m.services != nil {
+		if err := m.plane.createServices(ctx, m.services, m.namespace, manySlots); err != nil {
+			return nil, err
+		}
+		if err := m.plane.untilReady(ctx, m.namespace); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.look(ctx); err != nil {
+		return nil, err
+	}
 	var rows []row
-	for _, measure := range []func(context.Context) ([]row, error){m.firstPolls, m.laterPolls, m.unchanged, m.heartbeats} {
-		more, err := measure(ctx)
+	for _, measure := range measures {
+		more, err := measure(m, ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -61,10 +81,10 @@ func measureWrites(ctx context.Context, p *plane, o options) (_ []row, failed er
 }
 
 // createSources creates sources, each with a feed of its own that lists so many entries.
-func (p *plane) createSources(ctx context.Context, feeds *feeds, namespace string, count, entries int) error {
+func (p *plane) createSources(ctx context.Context, feeds *feeds, namespace string, count, entries int, change ...func(*v1alpha1.FeedSource)) error {
 	for i := range count {
 		name := sourceName(i)
-		if err := p.client.Create(ctx, newSource(namespace, name, feeds.publish(name, entriesOf(name, entries)))); err != nil {
+		if err := p.client.Create(ctx, newSource(namespace, name, feeds.publish(name, entriesOf(name, entries)), change...)); err != nil {
 			return fmt.Errorf("create a FeedSource: %w", err)
 		}
 	}
@@ -73,14 +93,34 @@ func (p *plane) createSources(ctx context.Context, feeds *feeds, namespace strin
 
 func sourceName(number int) string { return fmt.Sprintf("source-%03d", number) }
 
+// entriesOfAll returns the entries of so many sources.
+func entriesOfAll(sources, each int) []feed.Entry {
+	all := make([]feed.Entry, 0, sources*each)
+	for i := range sources {
+		all = append(all, entriesOf(sourceName(i), each)...)
+	}
+	return all
+}
+
 // writeCount is an operator at work, and what the API server had counted at the last look.
 type writeCount struct {
-	plane     *plane
+	plane   *plane
+	sources int
+	// services that screen, summarize and post what the sources list, or nil for the built-in
+	// summarizer alone.
+	services *services
+
 	feeds     *feeds
 	namespace string
-	clock     *aheadClock
-	sources   int
+	clock     aheadClock
+	// listed is how many entries each feed lists.
+	listed int
 
+	counts
+}
+
+// counts are what was counted up to a look.
+type counts struct {
 	writes     apiWrites
 	reconciled map[string]float64
 	polled     int
@@ -95,37 +135,57 @@ func (m *writeCount) look(ctx context.Context) (err error) {
 	return err
 }
 
-// firstPolls counts from the start of the operator on.
+// firstPolls counts what it costs to poll new sources.
 func (m *writeCount) firstPolls(ctx context.Context) ([]row, error) {
 	progress("Counting writes: first polls of %d sources, %d entries each …", m.sources, newEntries)
-	return m.items(ctx, "first poll", newEntries)
+	m.listed = newEntries
+	var change []func(*v1alpha1.FeedSource)
+	if m.services != nil {
+		change = append(change, screened, posting)
+	}
+	m.writes["post feedsources"] += m.sources // these are ours, and no others are made
+	if err := m.plane.createSources(ctx, m.feeds, m.namespace, m.sources, m.listed, change...); err != nil {
+		return nil, err
+	}
+	return m.items(ctx, "first poll")
 }
 
 // laterPolls counts when feeds that are known list new entries.
 func (m *writeCount) laterPolls(ctx context.Context) ([]row, error) {
 	progress("Counting writes: later polls, %d new entries each …", newEntries)
+	m.listMore()
+	return m.items(ctx, "later poll")
+}
+
+func (m *writeCount) listMore() {
+	m.listed += newEntries
 	for i := range m.sources {
-		m.feeds.publish(sourceName(i), entriesOf(sourceName(i), 2*newEntries))
+		m.feeds.publish(sourceName(i), entriesOf(sourceName(i), m.listed))
 	}
-	return m.items(ctx, "later poll", 2*newEntries)
 }
 
 // items counts until every source says that all its items are processed, which is up to a minute
-// after they are.
-func (m *writeCount) items(ctx context.Context, poll string, all int) ([]row, error) {
-	before, items := *m, m.sources*newEntries
-	if err := m.plane.untilCounted(ctx, m.namespace, m.sources, all); err != nil {
+// after they are, and until the services' objects say of every call that it was made.
+func (m *writeCount) items(ctx context.Context, poll string) ([]row, error) {
+	before, items := m.counts, m.sources*newEntries
+	if err := m.plane.untilCounted(ctx, m.namespace, m.sources, m.listed); err != nil {
 		return nil, err
+	}
+	destinations := "no destination"
+	if m.services != nil {
+		destinations = "1 destination"
+		if err := m.plane.untilTallied(ctx, m.services, m.namespace); err != nil {
+			return nil, err
+		}
 	}
 	if err := m.look(ctx); err != nil {
 		return nil, err
 	}
 	wrote := m.writes.since(before.writes)
 	perItem := float64(wrote.total()) / float64(items)
-	rows := []row{atMost(
-		fmt.Sprintf("API writes per item, no destination (%d sources, %s, %d new entries each)", m.sources, poll, newEntries),
-		fmt.Sprintf("%.2f", perItem), perItem, 3.3, "")}
-	rows = append(rows, wrote.rows()...)
+	rows := append([]row{atMost(
+		fmt.Sprintf("API writes per item, %s (%d sources, %s, %d new entries each)", destinations, m.sources, poll, newEntries),
+		fmt.Sprintf("%.3f", perItem), perItem, 3.3, "")}, wrote.rows()...)
 	for _, controller := range []string{"feeditem", "feedsource"} {
 		count := m.reconciled[controller] - before.reconciled[controller]
 		rows = append(rows, note("reconciles of the "+controller+" controller", "%.0f (%.2f per item)", count, count/float64(items)))
@@ -136,7 +196,7 @@ func (m *writeCount) items(ctx context.Context, poll string, all int) ([]row, er
 // unchanged counts while every feed is polled and has nothing new.
 func (m *writeCount) unchanged(ctx context.Context) ([]row, error) {
 	progress("Counting writes: a poll of each unchanged feed …")
-	before := *m
+	before := m.counts
 	if err := m.untilPolled(ctx); err != nil {
 		return nil, err
 	}
@@ -152,7 +212,7 @@ func (m *writeCount) unchanged(ctx context.Context) ([]row, error) {
 // heartbeats counts what the first polls after an hour cost: its heartbeat is due then.
 func (m *writeCount) heartbeats(ctx context.Context) ([]row, error) {
 	progress("Counting writes: a poll of each unchanged feed, an hour later by the operator's clock …")
-	before := *m
+	before := m.counts
 	m.clock.putForward(time.Hour)
 	if err := m.untilPolled(ctx); err != nil {
 		return nil, err

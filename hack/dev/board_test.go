@@ -41,7 +41,8 @@ func TestTheBoardShowsEachChangeOnce(t *testing.T) {
 	var out strings.Builder
 	b := newBoard(&out)
 
-	b.sawSource(newSource(metav1.ConditionTrue, "Reads news"), noon)
+	source := newSource(metav1.ConditionTrue, "Reads news")
+	b.sawReady(source, source.Status.Conditions, noon)
 	b.sawItem(newItem("one", v1alpha1.PhaseUnprocessed), noon)
 	b.sawItem(newItem("one", v1alpha1.PhaseUnprocessed), noon.Add(time.Second))
 	deferred := newItem("one", v1alpha1.PhaseDeferred)
@@ -49,10 +50,11 @@ func TestTheBoardShowsEachChangeOnce(t *testing.T) {
 	deferred.Status.Failure = &v1alpha1.Failure{Message: "The server answered 503."}
 	deferred.Status.NextRetryTime = &metav1.Time{Time: noon.Add(7 * time.Second)}
 	b.sawItem(deferred, noon.Add(2*time.Second))
-	b.sawSource(newSource(metav1.ConditionTrue, "Reads news, still"), noon.Add(3*time.Second))
+	again := newSource(metav1.ConditionTrue, "Reads news, still")
+	b.sawReady(again, again.Status.Conditions, noon.Add(3*time.Second))
 	b.sawItem(newItem("one", v1alpha1.PhaseProcessed), noon.Add(8*time.Second))
 
-	want := `TIME      SOURCE              PHASE        REASON              TITLE
+	want := `TIME      NAME                PHASE        REASON              TITLE
 12:00:00  news                Ready        Succeeded           Reads news
 12:00:00  news                Unprocessed                      Title of one
 12:00:02  news                Deferred     DownloadFailed      Title of one
@@ -64,12 +66,64 @@ func TestTheBoardShowsEachChangeOnce(t *testing.T) {
 	}
 }
 
+func TestTheBoardTellsWhyADestinationIsNotReady(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	b := newBoard(&out)
+	missing := `Secret "mastodon" has no key "accessToken", or it is empty. A message is shown to its end.`
+	b.sawReady(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Name: "mastodon", UID: "mastodon"}}, []metav1.Condition{
+		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonCredentialsMissing, Message: missing},
+	}, noon)
+	want := `TIME      NAME                PHASE        REASON              TITLE
+12:00:00  mastodon            Not ready    CredentialsMissing
+          └ ` + missing + "\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheBoardSaysWhereAnItemWasPostedWhenNothingElseDoes(t *testing.T) {
+	t.Parallel()
+	item := newItem("one", v1alpha1.PhaseProcessed)
+	item.Status.Deliveries = []v1alpha1.Delivery{{Destination: "mastodon", State: v1alpha1.DeliveryDone, URL: "https://mastodon.example/@press/1"}}
+	for _, links := range []bool{true, false} {
+		var out strings.Builder
+		b := newBoard(&out)
+		b.postLinks = links
+		b.sawItem(item, noon)
+		if strings.Contains(out.String(), "└ Posted: https://mastodon.example/@press/1") != links {
+			t.Errorf("%v: %s", links, out.String())
+		}
+	}
+}
+
+func TestTheBoardTellsWhatAnItemWaitsFor(t *testing.T) {
+	t.Parallel()
+	item := newItem("one", v1alpha1.PhasePending)
+	item.Status.Reason = v1alpha1.ReasonWaiting
+	item.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: `Waits for FeedDestination "mastodon": it is suspended`}}
+	if got, want := whyItem(item), `Waits for FeedDestination "mastodon": it is suspended.`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheBoardTellsWhyAnArticleWasScreenedOut(t *testing.T) {
+	t.Parallel()
+	item := newItem("one", v1alpha1.PhaseDeferred)
+	item.Status.Screening = &v1alpha1.Screening{Complete: true, Provider: "gemini", Explanation: "It announces a meeting."}
+	item.Status.NextRetryTime = &metav1.Time{Time: noon}
+	if got, want := whyItem(item), "gemini says: It announces a meeting. Next try at 12:00:00."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestTheFirstItemsAreDoneWhenOneIsProcessedAndAllWereTried(t *testing.T) {
 	t.Parallel()
 	b := newBoard(&strings.Builder{})
+	late := false
 	check := func(want bool, when string) {
 		t.Helper()
-		if got := b.firstItemsDone(); got != want {
+		if got := b.firstItemsDone(late); got != want {
 			t.Errorf("%s: %v", when, got)
 		}
 	}
@@ -82,6 +136,10 @@ func TestTheFirstItemsAreDoneWhenOneIsProcessedAndAllWereTried(t *testing.T) {
 	check(false, "with one that is new")
 	b.gone(toolscache.DeletedFinalStateUnknown{Obj: newItem("three", v1alpha1.PhaseUnprocessed)})
 	check(true, "when that one is gone")
+	b.saw(newItem("four", v1alpha1.PhasePending))
+	check(false, "with one that waits to be posted")
+	late = true
+	check(true, "when that takes long")
 }
 
 func TestTitlesAreCutByTheColumnsTheyTake(t *testing.T) {

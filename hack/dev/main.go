@@ -53,6 +53,7 @@ func main() {
 
 func command(arguments []string) error {
 	var o options
+	o.run.environment = takeEnvironment()
 	flags := pflag.NewFlagSet("dev", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.StringVar(&o.dir, "dir", ".dev", "folder for data, logs and the kubeconfig")

@@ -26,30 +26,50 @@ import (
 // fieldOwner is the name under which objects are applied.
 const fieldOwner = client.FieldOwner("feed-operator-dev")
 
-// applySources applies the manifests that were asked for, or the samples, and returns the FeedSources
-// among them.
-func (w *world) applySources(ctx context.Context) ([]client.ObjectKey, error) {
-	names := w.options.run.sources
-	if len(names) == 0 {
-		samples, err := filepath.Glob(filepath.Join(w.options.root, "config", "samples", "*.yaml"))
-		if err != nil {
-			return nil, err
-		}
-		names = slices.DeleteFunc(samples, func(name string) bool { return filepath.Base(name) == "kustomization.yaml" })
-	}
-	var sources []client.ObjectKey
-	for _, name := range names {
+// The kinds of what is read, and of who summarizes it.
+const (
+	kindSource   = "FeedSource"
+	kindProvider = "AIProvider"
+)
+
+// kindsInOrder are the kinds that others depend on, first: what is applied after them finds them there.
+var kindsInOrder = []string{"Namespace", "Secret", kindProvider, "FeedDestination"}
+
+// readObjects reads the samples, and the manifests that were asked for, in the order in which they are
+// applied.
+func (w *world) readObjects() ([]*unstructured.Unstructured, error) {
+	var own []*unstructured.Unstructured
+	for _, name := range w.options.run.sources {
 		objects, err := readManifest(w.options.path(name), w.feeds.Base)
 		if err != nil {
 			return nil, err
 		}
-		for _, object := range objects {
-			if err := w.apply(ctx, object); err != nil {
-				return nil, fmt.Errorf("apply %s of %s: %w", object.GetKind(), filepath.Base(name), err)
-			}
-			if object.GetKind() == "FeedSource" {
-				sources = append(sources, client.ObjectKeyFromObject(object))
-			}
+		own = append(own, objects...)
+	}
+	samples, err := w.readSamples(own)
+	if err != nil {
+		return nil, err
+	}
+	objects := slices.Concat(samples, own)
+	rank := func(object *unstructured.Unstructured) int {
+		if at := slices.Index(kindsInOrder, object.GetKind()); at >= 0 {
+			return at
+		}
+		return len(kindsInOrder)
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	return objects, nil
+}
+
+// applyObjects applies objects, and returns the FeedSources among them.
+func (w *world) applyObjects(ctx context.Context, objects []*unstructured.Unstructured) ([]client.ObjectKey, error) {
+	var sources []client.ObjectKey
+	for _, object := range objects {
+		if err := w.apply(ctx, object); err != nil {
+			return nil, fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		if object.GetKind() == kindSource {
+			sources = append(sources, client.ObjectKeyFromObject(object))
 		}
 	}
 	if len(sources) == 0 {

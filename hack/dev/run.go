@@ -30,6 +30,8 @@ const (
 	managerGrace = 30 * time.Second
 	// newEntryEvery is how often a new entry appears in a sample feed.
 	newEntryEvery = 75 * time.Second
+	// guideAtLatest is when the guide is shown although items still wait for their turn to be posted.
+	guideAtLatest = 45 * time.Second
 	// feedsAddress is where the operator serves the summaries, unless the port is taken.
 	feedsAddress = "127.0.0.1:8082"
 	// operatorUser is whom the API server takes the operator for: RBAC gives it what the operator has
@@ -42,6 +44,8 @@ type runOptions struct {
 	sources []string
 	manager string
 	limit   time.Duration
+	// environment holds the variables that readAccess makes sense of.
+	environment map[string]string
 }
 
 // world is all that `dev run` has started.
@@ -49,9 +53,14 @@ type world struct {
 	options  options
 	binaries controlplane.Binaries
 	feeds    *samplefeeds.Server
-	cluster  *controlplane.Cluster
-	manager  *child.Process
-	client   client.Client
+	// access is what the developer lets it use; without an account there, posts go to the standIn, and
+	// for the services without a key there are models.
+	access  access
+	standIn *standIn
+	models  []*modelStandIn
+	cluster *controlplane.Cluster
+	manager *child.Process
+	client  client.Client
 	// serves is the URL at which the operator serves the summaries.
 	serves string
 }
@@ -59,9 +68,13 @@ type world struct {
 // runOperator runs everything until it is stopped; with --once until all items are done.
 func (o options) runOperator(ctx, patience context.Context) error {
 	ctrl.SetLogger(logr.Discard())
-	w := &world{options: o}
+	allowed, err := readAccess(o.run.environment)
+	if err != nil {
+		return err
+	}
+	w := &world{options: o, access: allowed}
 	defer w.stop(patience)
-	err := w.play(ctx)
+	err = w.play(ctx)
 	if o.run.once {
 		return err
 	}
@@ -72,18 +85,28 @@ func (w *world) play(ctx context.Context) error {
 	if err := w.start(ctx); err != nil {
 		return err
 	}
-	board, err := watchBoard(ctx, w.cluster.Admin(), w.client.Scheme(), os.Stdout)
+	objects, err := w.readObjects()
+	if err != nil {
+		return err
+	}
+	if err := w.warn(ctx, os.Stdout, objects); err != nil {
+		return err
+	}
+	board, err := watchBoard(ctx, w.cluster.Admin(), w.client.Scheme(), os.Stdout, w.standIn == nil)
 	if err != nil {
 		return err
 	}
 	// Before the cluster goes, or the watches would complain about it.
 	defer board.stop()
-	sources, err := w.applySources(ctx)
+	if w.standIn != nil {
+		go w.standIn.showPosts(ctx, board.note)
+	}
+	sources, err := w.applyObjects(ctx, objects)
 	if err != nil {
 		return err
 	}
 	if w.options.run.once {
-		return w.finish(ctx, sources)
+		return w.finish(ctx, board, sources)
 	}
 	go w.feeds.PublishEvery(ctx, newEntryEvery, func(title string) { board.note("A sample feed has a new entry: " + title) })
 	return w.accompany(ctx, board, sources)
@@ -104,6 +127,13 @@ func (w *world) start(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("Sample feeds are served at %s.\n", w.feeds.Base)
+	if w.access.mastodon == nil {
+		if w.standIn, err = startStandIn(ctx); err != nil {
+			return fmt.Errorf("start the stand-in for Mastodon: %w", err)
+		}
+	}
+	w.models = startModels(w.access, time.Now)
+	fmt.Println(w.words())
 
 	fmt.Println("Starting a new control plane; what an earlier run left is removed …")
 	start := time.Now()
@@ -152,15 +182,13 @@ func (w *world) startManager(ctx context.Context, program string) error {
 		return err
 	}
 	w.serves = "http://" + address
-	w.manager, err = child.Start("the operator", program, []string{
+	w.manager, err = child.Start("the operator", program, append([]string{
 		"--kubeconfig=" + kubeconfig,
-		"--allow-cidr=127.0.0.0/8",
-		"--allow-http",
 		"--feeds-bind-address=" + address,
 		"--metrics-bind-address=0",
 		"--health-probe-bind-address=0",
 		"--leader-elect=false",
-	}, filepath.Join(w.options.path(w.options.dir), "manager.log"))
+	}, w.access.managerFlags()...), filepath.Join(w.options.path(w.options.dir), "manager.log"))
 	return err
 }
 
@@ -168,6 +196,7 @@ func (w *world) startManager(ctx context.Context, program string) error {
 func (w *world) accompany(ctx context.Context, board *board, sources []client.ObjectKey) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
+	began := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -177,7 +206,7 @@ func (w *world) accompany(ctx context.Context, board *board, sources []client.Ob
 		case <-w.manager.Done():
 			return w.manager.Err()
 		case <-look.C:
-			if board.firstItemsDone() {
+			if board.firstItemsDone(time.Since(began) > guideAtLatest) {
 				board.note(w.guide(sources))
 				look.Stop()
 			}
@@ -198,6 +227,12 @@ func (w *world) stop(patience context.Context) {
 	}
 	if w.feeds != nil {
 		w.feeds.Close()
+	}
+	if w.standIn != nil {
+		w.standIn.Close()
+	}
+	for _, model := range w.models {
+		model.close()
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
 // survey is what there is to see at one moment.
@@ -28,6 +29,14 @@ type survey struct {
 	samples bool
 	// published are the links that the operator's feeds list, by the URL of each feed.
 	published map[string]map[string]bool
+	// local says that posts go to the stand-in, which has these posts at this URL.
+	local  bool
+	posts  []mastodontest.Post
+	server string
+	// providers are the AIProviders, once the operator has stopped and written its counters down, and
+	// asked is what their stand-ins say, by name.
+	providers []v1alpha1.AIProvider
+	asked     map[string]record
 }
 
 func (w *world) survey(ctx context.Context, names []client.ObjectKey) (*survey, error) {
@@ -44,6 +53,9 @@ func (w *world) survey(ctx context.Context, names []client.ObjectKey) (*survey, 
 		return nil, err
 	}
 	s.items = items.Items
+	if w.standIn != nil { // after the items: what they say was posted is there
+		s.local, s.posts, s.server = true, w.standIn.Posts(), w.standIn.URL
+	}
 	if !s.samples || len(s.unfinished()) > 0 {
 		return s, nil
 	}
@@ -132,19 +144,36 @@ func (s *survey) unfinished() []string {
 	return unfinished
 }
 
-// verdict fails when a sample did not end as it must: processed, with a summary.
+// verdict fails when a sample did not end as it must: processed, with a summary that was posted, or
+// screened out. It fails in any case when the stand-in has not each item's post once, or when the
+// stand-ins for AI services were called otherwise than the operator says, or too early.
 func (s *survey) verdict() error {
-	var wrong []string
+	if wrong := s.wrongCalls(); len(wrong) > 0 {
+		return fmt.Errorf("the AI services were not called as they should be:\n  %s", strings.Join(wrong, "\n  "))
+	}
+	wrong := s.wrongPosts()
 	for i := range s.items {
 		item := &s.items[i]
-		if s.samples && (item.Status.Phase != v1alpha1.PhaseProcessed || item.Status.Summary == nil) {
+		screenedOut := item.Status.Phase == v1alpha1.PhaseProcessed && item.Status.Reason == v1alpha1.ReasonNotValuable
+		switch {
+		case !s.samples || screenedOut:
+		case item.Status.Phase != v1alpha1.PhaseProcessed || item.Status.Summary == nil:
 			wrong = append(wrong, describe(item))
+		case postOf(item) == nil:
+			wrong = append(wrong, describe(item)+", but was not posted")
 		}
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("not every sample was summarized:\n  %s", strings.Join(wrong, "\n  "))
+		return fmt.Errorf("not every item was summarized and posted once:\n  %s", strings.Join(wrong, "\n  "))
 	}
 	return nil
+}
+
+func (s *survey) wrongPosts() []string {
+	if !s.local {
+		return nil
+	}
+	return notOnce(s.items, s.posts, s.server)
 }
 
 func describe(item *v1alpha1.FeedItem) string {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
 func summarized(name string) v1alpha1.FeedItem {
@@ -83,14 +84,18 @@ func TestWhatIsMissingBeforeEverythingIsDone(t *testing.T) {
 	}
 }
 
-func TestSamplesMustAllBeSummarized(t *testing.T) {
+func TestSamplesMustAllBeSummarizedAndPosted(t *testing.T) {
 	t.Parallel()
-	failed := newItem("two", v1alpha1.PhaseFailed)
+	failed := newItem("three", v1alpha1.PhaseFailed)
 	failed.Status.Reason = v1alpha1.ReasonRetryLimitExceeded
 	failed.Status.Failure = &v1alpha1.Failure{Message: "The server answered 503."}
-	s := survey{samples: true, items: []v1alpha1.FeedItem{summarized("one"), *failed}}
+	screenedOut := newItem("four", v1alpha1.PhaseProcessed)
+	screenedOut.Status.Reason = v1alpha1.ReasonNotValuable
+	s := survey{samples: true, items: []v1alpha1.FeedItem{posted("one", "1"), summarized("two"), *failed, *screenedOut}}
 	err := s.verdict()
-	want := "not every sample was summarized:\n  two of news (Title of two) is Failed, RetryLimitExceeded: The server answered 503."
+	want := "not every item was summarized and posted once:" +
+		"\n  two of news (Title of two) is Processed, but was not posted" +
+		"\n  three of news (Title of three) is Failed, RetryLimitExceeded: The server answered 503."
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -100,38 +105,17 @@ func TestSamplesMustAllBeSummarized(t *testing.T) {
 	}
 }
 
-func TestTheReportShowsSummariesInFull(t *testing.T) {
+func TestTheReportShowsSummariesThatWereNotPosted(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	report(&out, []v1alpha1.FeedItem{summarized("one")})
-	want := "\nSOURCE  PHASE      REASON  PROVIDER  TITLE\nnews    Processed          built-in  Title of one\n" +
-		"\nTitle of one\nIt says this.\n\nAll items are finished: 1.\n"
+	report(&out, &survey{
+		items: []v1alpha1.FeedItem{summarized("one"), posted("two", "2")},
+		local: true, server: standInURL, posts: []mastodontest.Post{postAbout("two", "2")},
+	})
+	want := "\nSOURCE  PHASE      REASON  PROVIDER  POSTED    TITLE\nnews    Processed          built-in            Title of one\n" +
+		"news    Processed          built-in  12:00:00  Title of two\n" +
+		"\nTitle of one\nIt says this.\n\nAll 2 items are finished. 1 was posted, exactly once.\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestEverySampleIsReadAndFollowsTheFeedsToAnotherPort(t *testing.T) {
-	t.Parallel()
-	samples, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "*.yaml"))
-	if err != nil || len(samples) == 0 {
-		t.Fatalf("no samples: %v", err)
-	}
-	kinds := map[string]int{}
-	for _, sample := range samples {
-		objects, err := readManifest(sample, "http://127.0.0.1:40404")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, object := range objects {
-			kinds[object.GetKind()]++
-			spec, _ := object.Object["spec"].(map[string]any)
-			if address, _ := spec["url"].(string); address != "" && !strings.HasPrefix(address, "http://127.0.0.1:40404/") {
-				t.Errorf("%s: %s", sample, address)
-			}
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"AIProvider": 1, "FeedSource": 3, "Kustomization": 1}, kinds); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -36,6 +36,14 @@ const (
 	TypeEmpty          = "Empty"
 	TypeUnsupported    = "Unsupported"
 	TypePanic          = "Panic"
+	TypeThrottled      = "Throttled"     // asked too often
+	TypeQuotaSpent     = "QuotaSpent"    // the budget is spent
+	TypeOverloaded     = "Overloaded"    // too many others ask
+	TypeCredentials    = "Credentials"   // the key or token is refused
+	TypeModelNotFound  = "ModelNotFound" // there is no such model (any more)
+	TypeTooLong        = "TooLong"       // the text is longer than the other side takes
+	TypeBlocked        = "Blocked"       // the content is refused
+	TypeTruncated      = "Truncated"     // the answer was cut off
 )
 
 // Limits of what a failure carries to the API server.
@@ -60,6 +68,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// Quota is set when not the pace but the budget is spent.
 	Quota bool
+	// Unsent is set when the request cannot have reached the other side: there was no connection.
+	// Where it is not set, nobody knows what the other side has done.
+	Unsent bool
 	// Stack is where a recovered panic happened.
 	Stack string
 	// Err is the error behind it, or nil.

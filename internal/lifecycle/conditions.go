@@ -23,24 +23,96 @@ func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	switch status.Phase {
 	case v1alpha1.PhaseProcessed:
 		message := "Skipped: the article is larger than the source allows"
-		if status.Summary != nil {
-			reason, message = v1alpha1.ReasonSucceeded, "Summarized by "+status.Summary.Provider
+		switch {
+		case status.Summary != nil:
+			reason, message = v1alpha1.ReasonSucceeded, "Summarized by "+status.Summary.Provider+delivered(status)
+		case status.Reason == v1alpha1.ReasonNotValuable:
+			message = "Skipped as " + notWorth(status)
 		}
 		setReady(item, metav1.ConditionTrue, reason, message, now)
 	case v1alpha1.PhaseFailed:
-		setReady(item, metav1.ConditionFalse, reason, failureMessage(status)+
-			". Annotate the item with "+v1alpha1.AnnotationRetry+" to try it again", now)
+		next := ". Annotate the item with " + v1alpha1.AnnotationRetry + " to try it again"
+		if status.Reason == v1alpha1.ReasonAuthenticationFailed {
+			next = ". It is tried again by itself when the credentials are replaced"
+		}
+		setReady(item, metav1.ConditionFalse, reason, failureMessage(status)+outcomes(status)+next, now)
 	case v1alpha1.PhaseUnprocessed, v1alpha1.PhaseDeferred, v1alpha1.PhasePending:
 		if reason == "" {
 			reason = v1alpha1.ReasonProgressing
 		}
-		message := "To be tried now"
-		if next := status.NextRetryTime; next != nil && next.After(now) {
-			message = fmt.Sprintf("%s. To be tried again at %s (retry %d of %d)", failureMessage(status),
-				next.UTC().Format(time.RFC3339), status.RetryCount+1, policy.MaxRetries)
-		}
-		setReady(item, metav1.ConditionFalse, reason, message, now)
+		setReady(item, metav1.ConditionFalse, reason, openMessage(status, policy, now), now)
 	}
+}
+
+// openMessage says what an item is at, and what happens next.
+func openMessage(status *v1alpha1.FeedItemStatus, policy Policy, now time.Time) string {
+	next := status.NextRetryTime
+	switch {
+	case status.Summary != nil && status.Phase == v1alpha1.PhasePending:
+		message := "Summarized by " + status.Summary.Provider + openDestinations(status, ", to be posted to ")
+		if status.Failure != nil {
+			message += ". Last failure: " + failureMessage(status)
+		}
+		return message
+	case status.Phase == v1alpha1.PhasePending:
+		return "Found worth a summary, which is to be written now"
+	case next == nil || !next.After(now):
+		return "To be tried now"
+	case status.Summary != nil:
+		return fmt.Sprintf("%s. To be tried again at %s%s", failureMessage(status),
+			next.UTC().Format(time.RFC3339), openDestinations(status, "; still open: "))
+	case status.Reason == v1alpha1.ReasonNotValuable:
+		return fmt.Sprintf("Found %s. To be looked at again at %s (%s)", notWorth(status),
+			next.UTC().Format(time.RFC3339), nextRetryOf(status, policy))
+	}
+	return fmt.Sprintf("%s. To be tried again at %s (%s)", failureMessage(status),
+		next.UTC().Format(time.RFC3339), nextRetryOf(status, policy))
+}
+
+// nextRetryOf says which retry is the next. There may be more than the policy has, for providers that
+// were not asked yet.
+func nextRetryOf(status *v1alpha1.FeedItemStatus, policy Policy) string {
+	next := int(status.RetryCount) + 1
+	if next > policy.MaxRetries {
+		return fmt.Sprintf("retry %d", next)
+	}
+	return fmt.Sprintf("retry %d of %d", next, policy.MaxRetries)
+}
+
+func notWorth(status *v1alpha1.FeedItemStatus) string {
+	if status.Screening == nil {
+		return "not worth a summary"
+	}
+	return "not worth a summary: " + strings.TrimRight(explained(status.Screening), ".")
+}
+
+// delivered names where a summary was posted.
+func delivered(status *v1alpha1.FeedItemStatus) string {
+	return listOf(status, ", posted to ", func(row *v1alpha1.Delivery) bool { return row.State == v1alpha1.DeliveryDone })
+}
+
+// outcomes says of an item that has failed at a destination what has become of its deliveries.
+func outcomes(status *v1alpha1.FeedItemStatus) string {
+	return listOf(status, ". Not posted to ", func(row *v1alpha1.Delivery) bool {
+		return row.State == v1alpha1.DeliveryDead && !uncertain(row)
+	}) + listOf(status, ". Posted to ", func(row *v1alpha1.Delivery) bool { return row.State == v1alpha1.DeliveryDone })
+}
+
+func openDestinations(status *v1alpha1.FeedItemStatus, intro string) string {
+	return listOf(status, intro, func(row *v1alpha1.Delivery) bool { return !row.Ended() })
+}
+
+func listOf(status *v1alpha1.FeedItemStatus, intro string, which func(*v1alpha1.Delivery) bool) string {
+	var names []string
+	for i := range status.Deliveries {
+		if which(&status.Deliveries[i]) {
+			names = append(names, status.Deliveries[i].Destination)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return intro + strings.Join(names, ", ")
 }
 
 func setReady(item *v1alpha1.FeedItem, ready metav1.ConditionStatus, reason, message string, now time.Time) {
@@ -52,15 +124,16 @@ func setReady(item *v1alpha1.FeedItem, ready metav1.ConditionStatus, reason, mes
 		})
 	}
 	set(v1alpha1.ConditionReady, ready)
-	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
-	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 	message = "" // said once, on Ready
-	switch {
-	case item.Status.Phase == v1alpha1.PhaseFailed:
-		set(v1alpha1.ConditionStalled, metav1.ConditionTrue)
-	case !item.Terminal():
-		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue)
+	setOrRemove := func(kind string, holds bool) {
+		if holds {
+			set(kind, metav1.ConditionTrue)
+			return
+		}
+		meta.RemoveStatusCondition(conditions, kind)
 	}
+	setOrRemove(v1alpha1.ConditionStalled, item.Status.Phase == v1alpha1.PhaseFailed)
+	setOrRemove(v1alpha1.ConditionReconciling, !item.Terminal())
 }
 
 func readyMessage(item *v1alpha1.FeedItem) string {

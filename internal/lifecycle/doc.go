@@ -9,5 +9,7 @@
 // that is missing. So an attempt may be cut off anywhere, and the next one goes on from what was
 // written down.
 //
+// What each attempt has come to is entered in the item's history, in the same write.
+//
 // It is pure: the time is a parameter, and it never knows HTTP, Kubernetes clients or providers.
 package lifecycle

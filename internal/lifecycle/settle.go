@@ -10,24 +10,46 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
-// Outcome is what one attempt has come to. Exactly one of Summary, Skipped and Failure is set.
+// Outcome is what one attempt at a summary has come to. Exactly one of Summary, Skipped, Failure
+// and a verdict against the article is set; a verdict for it may come with a summary or a failure,
+// or alone, where the summary is another provider's.
 type Outcome struct {
 	// Token is the item's retry token when the attempt began.
 	Token string
-	// Summary that was written.
-	Summary *v1alpha1.Summary
+	// Began is when the attempt began; the zero time where none was made.
+	Began time.Time
+	// Verdict on the article, and the hash of what was judged.
+	Verdict     *v1alpha1.Screening
+	ArticleHash string
+	// Summary that was written, and where it is to be posted.
+	Summary      *v1alpha1.Summary
+	Destinations []v1alpha1.DestinationReference
+	// Intents are the deliveries that are made right after the outcome is written down.
+	Intents []Intent
 	// Skipped says why the item needs no summary.
 	Skipped v1alpha1.Reason
 	// Failure that ended the attempt.
 	Failure *v1alpha1.Failure
+	// Untried says that not every provider of the chain has failed: others were down, and not called.
+	Untried bool
 	// Reason that goes with the failure, while the item may be tried again.
 	Reason v1alpha1.Reason
 	// ProviderFailures of this attempt, also of a chain that delivered in the end.
 	ProviderFailures []v1alpha1.ProviderFailure
 	// RetryAfter is how long the other side asked to be left alone.
 	RetryAfter time.Duration
+	// Releases that are known when the attempt ends: it serves them.
+	Releases Releases
+}
+
+// Intent is a delivery that is about to be made: see Intend.
+type Intent struct {
+	Destination string
+	TextHash    string
+	Timeout     time.Duration
 }
 
 // Settle writes the outcome of an attempt that ended now into the item's status. It changes
@@ -35,26 +57,86 @@ type Outcome struct {
 // done again on a newer version of the item.
 func Settle(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time) {
 	status := &item.Status
+	outcome.Releases.Release(item, now)
+	outcome.failedTogether(now)
+	retry := nextRetry(status)
 	status.LastCheckTime = &metav1.Time{Time: now}
-	status.LastHandledRetry = outcome.Token
+	noteToken(status, outcome.Token)
 	status.ProviderFailures = addFailures(status.ProviderFailures, outcome.ProviderFailures)
-
+	if outcome.Verdict != nil {
+		status.Screening, status.ArticleHash = outcome.Verdict.DeepCopy(), outcome.ArticleHash
+	}
 	switch {
 	case outcome.Failure != nil:
 		fail(item, outcome, policy, now)
 	case outcome.Skipped != v1alpha1.ReasonNone:
 		finish(item, outcome.Skipped)
+	case outcome.Summary != nil:
+		summarized(item, outcome, now)
+	case outcome.Verdict.Passed():
+		judged(status)
 	default:
-		status.Summary = outcome.Summary
-		finish(item, v1alpha1.ReasonNone)
+		judgedAgainst(item, outcome, policy, now)
 	}
+	enterAttempt(status, outcome, retry, now)
 	setConditions(item, policy, now)
+}
+
+// judged goes on to the summary, which another provider writes than the one that judged.
+func judged(status *v1alpha1.FeedItemStatus) {
+	status.Phase = v1alpha1.PhasePending
+	status.Reason = v1alpha1.ReasonNone
+	status.NextRetryTime = nil
+}
+
+// summarized notes a summary, and goes on to its deliveries.
+func summarized(item *v1alpha1.FeedItem, outcome Outcome, now time.Time) {
+	item.Status.Summary = outcome.Summary
+	Enqueue(item, outcome.Destinations)
+	for _, intent := range outcome.Intents {
+		Intend(item, intent.Destination, intent.TextHash, intent.Timeout, now)
+	}
+	settleDeliveries(item, now)
+}
+
+// judgedAgainst counts a verdict against the article like a failure: the page may change yet. At the
+// limit an article that is not worth a summary is done with; one that is not complete has failed.
+func judgedAgainst(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time) {
+	if outcome.Verdict == nil {
+		outcome.Verdict = &v1alpha1.Screening{}
+	}
+	outcome.Reason = v1alpha1.ReasonNotValuable
+	outcome.Failure = &v1alpha1.Failure{
+		Category: v1alpha1.CategoryValidation, Type: string(v1alpha1.ReasonNotValuable), Retryable: true,
+		Message: "Not worth a summary: " + explained(outcome.Verdict),
+		Stage:   v1alpha1.StageScreen, Object: outcome.Verdict.Provider, Time: metav1.NewTime(now),
+	}
+	if !outcome.Verdict.Complete {
+		outcome.Reason = v1alpha1.ReasonPageNotReady
+		outcome.Failure.Type = string(v1alpha1.ReasonPageNotReady)
+		outcome.Failure.Message = "The page does not hold the whole article yet: " + explained(outcome.Verdict)
+	}
+	fail(item, outcome, policy, now)
+	if outcome.Reason != v1alpha1.ReasonNotValuable {
+		return
+	}
+	item.Status.Failure = nil // nothing is wrong with it
+	if item.Status.Phase == v1alpha1.PhaseFailed {
+		finish(item, v1alpha1.ReasonNotValuable)
+	}
+}
+
+func explained(verdict *v1alpha1.Screening) string {
+	if verdict.Explanation == "" {
+		return "the provider gives no reason"
+	}
+	return verdict.Explanation
 }
 
 // Complete ends an item whose facts are all there, without another attempt.
 func Complete(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	item.Status.LastCheckTime = &metav1.Time{Time: now}
-	finish(item, v1alpha1.ReasonNone)
+	finishDelivered(item)
 	setConditions(item, policy, now)
 }
 
@@ -66,7 +148,7 @@ func finish(item *v1alpha1.FeedItem, reason v1alpha1.Reason) {
 	status.Failure = nil
 	if status.Summary != nil {
 		// A retry that was asked for while the work was done has nothing left to do.
-		status.LastHandledRetry = Token(item)
+		noteToken(status, Token(item))
 	}
 }
 
@@ -79,13 +161,15 @@ func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time
 	} else if status.RetryCount < math.MaxInt32 {
 		status.RetryCount++
 	}
-	status.LastFailureTime = &metav1.Time{Time: now}
+	status.LastFailureTime = new(outcome.Releases.failedAt(outcome.ProviderFailures, now))
 	status.Failure = outcome.Failure.DeepCopy()
 
 	if outcome.Failure.Category == v1alpha1.CategoryUnknown && outcome.Failure.Stage != v1alpha1.StageArticle {
 		status.Failure.Retryable = !repeated // R3.2: one retry, then it is permanent
 	}
-	exhausted := int(status.RetryCount) >= policy.MaxRetries
+	hopes := outcome.Untried && !status.Failure.Retryable // for those that were not asked (R3.6)
+	status.Failure.Retryable = status.Failure.Retryable || hopes
+	exhausted := int(status.RetryCount) >= policy.MaxRetries && !hopes
 	if !status.Failure.Retryable || exhausted {
 		status.Phase = v1alpha1.PhaseFailed
 		status.Reason = finalReason(outcome, status.Failure.Retryable)
@@ -110,7 +194,8 @@ func finalReason(outcome Outcome, retryable bool) v1alpha1.Reason {
 	case v1alpha1.CategoryAuth:
 		return v1alpha1.ReasonAuthenticationFailed
 	case v1alpha1.CategoryValidation:
-		if outcome.Reason == v1alpha1.ReasonInvalidContent {
+		refusedText := outcome.Failure.Type == failure.TypeBlocked || outcome.Failure.Type == failure.TypeTooLong
+		if outcome.Reason == v1alpha1.ReasonInvalidContent || refusedText && outcome.Failure.Stage != v1alpha1.StageDeliver {
 			return v1alpha1.ReasonInvalidContent
 		}
 		return v1alpha1.ReasonInvalidConfiguration
@@ -119,21 +204,23 @@ func finalReason(outcome Outcome, retryable bool) v1alpha1.Reason {
 	return v1alpha1.ReasonRetryLimitExceeded
 }
 
-// Release does what a forced retry asks for, before the attempt itself: the item is due now. One
-// that was finished starts anew, with its whole retry budget. The token is noted with it, so that
-// it never acts twice.
+// Release does what a forced retry, or a cure, asks for, before the attempt itself: the item is due
+// now. One that was finished starts anew, with its whole retry budget; what was skipped is judged
+// again. The token is noted with it, so that it never acts twice.
 func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	status := &item.Status
-	if item.Terminal() {
-		status.LastCheckTime = &metav1.Time{Time: now}
-		status.RetryCount = 0
-		status.FirstFailureTime = nil
-		status.ProviderFailures = nil
-		status.Reason = v1alpha1.ReasonNone
+	byPerson := forced(item)
+	reopen(item, now)
+	status.Reason = v1alpha1.ReasonNone
+	noteToken(status, Token(item))
+	if status.Summary != nil {
+		releaseDeliveries(item, byPerson)
+		progress(item, now)
+		return
 	}
+	judgeAgain(item)
 	status.Phase = v1alpha1.PhaseDeferred
 	status.NextRetryTime = &metav1.Time{Time: now}
-	status.LastHandledRetry = Token(item)
 	setConditions(item, policy, now)
 }
 

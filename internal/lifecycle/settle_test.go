@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -121,7 +122,7 @@ func TestSettleGivesEachCauseItsPhaseAndReason(t *testing.T) {
 }
 
 // checkConditions holds the rules of kstatus against an item's conditions.
-func checkConditions(t *testing.T, item *v1alpha1.FeedItem) {
+func checkConditions(t rapid.TB, item *v1alpha1.FeedItem) {
 	t.Helper()
 	conditions := item.Status.Conditions
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(conditions, kind) }
@@ -214,6 +215,40 @@ func TestDelaySpreadsItems(t *testing.T) {
 	}
 }
 
+// R3.6: an item fails for good only if every provider has failed for good. While others were down, and
+// not asked, it is tried again; what may pass by itself is limited all the same.
+func TestNobodyFailsForGoodBeforeAllWereAsked(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		category v1alpha1.Category
+		untried  bool
+		want     v1alpha1.Phase // after more attempts than the policy has
+	}{
+		"all refused":                               {v1alpha1.CategoryValidation, false, v1alpha1.PhaseFailed},
+		"one refused, the others were not asked":    {v1alpha1.CategoryValidation, true, v1alpha1.PhaseDeferred},
+		"one is unknown, the others were not asked": {v1alpha1.CategoryUnknown, true, v1alpha1.PhaseDeferred},
+		"one is out, the others were not asked":     {v1alpha1.CategoryAPI, true, v1alpha1.PhaseFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			item, now := newItem(), created
+			outcome := lifecycle.Outcome{
+				Failure: failure(test.category, test.category == v1alpha1.CategoryAPI), Reason: v1alpha1.ReasonAPIFailed, Untried: test.untried,
+			}
+			for range usual.MaxRetries + 3 {
+				if item.Terminal() {
+					break
+				}
+				lifecycle.Settle(item, outcome, usual, now)
+				now = now.Add(24 * time.Hour)
+			}
+			if item.Status.Phase != test.want {
+				t.Errorf("%s after %d retries, want %s", item.Status.Phase, item.Status.RetryCount, test.want)
+			}
+		})
+	}
+}
+
 // R3.4: what the other side asks for moves a retry later, never earlier.
 func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 	t.Parallel()
@@ -279,7 +314,8 @@ func TestProviderFailuresAddUp(t *testing.T) {
 		}, usual, created)
 	}
 	want := []v1alpha1.ProviderFailure{
-		{Name: "a", Category: v1alpha1.CategoryAPI, Count: 3}, {Name: "b", Category: v1alpha1.CategoryNetwork, Count: 3},
+		{Name: "a", Category: v1alpha1.CategoryAPI, Count: 3, Time: metav1.NewTime(created)},
+		{Name: "b", Category: v1alpha1.CategoryNetwork, Count: 3, Time: metav1.NewTime(created)},
 	}
 	if diff := cmp.Diff(want, item.Status.ProviderFailures); diff != "" {
 		t.Error(diff)

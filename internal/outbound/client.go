@@ -44,6 +44,9 @@ type Config struct {
 // Client makes requests. It is safe for concurrent use, and keeps connections: have one.
 type Client struct {
 	transport *http.Transport
+	// fresh makes a new connection for each request. It speaks HTTP/1.1 only: net/http shares
+	// connections of HTTP/2 between requests that begin at the same time, and fails some of them.
+	fresh     *http.Transport
 	userAgent string
 	allowHTTP bool
 	now       func() time.Time
@@ -52,27 +55,34 @@ type Client struct {
 // New returns a client that reaches public addresses and those of cfg.AllowCIDRs. It ignores the
 // proxies of the environment: what a proxy would connect to could not be guarded.
 func New(cfg Config) *Client {
-	dialer := &net.Dialer{Timeout: dialTimeout, Control: newGuard(cfg.AllowCIDRs).control}
 	client := &Client{
-		transport: &http.Transport{
-			Proxy:                  nil,
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    tlsHandshakeTimeout,
-			MaxIdleConns:           maxIdleConns,
-			MaxIdleConnsPerHost:    maxIdleConnsPerHost,
-			IdleConnTimeout:        idleConnTimeout,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-			ForceAttemptHTTP2:      true,
-			// Without pings a connection that died quietly would fail every request that shares it.
-			HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
-		},
+		transport: newTransport(cfg.AllowCIDRs),
+		fresh:     newTransport(cfg.AllowCIDRs),
 		userAgent: cfg.UserAgent,
 		allowHTTP: cfg.AllowHTTP,
 		now:       cfg.Now,
 	}
+	client.fresh.DisableKeepAlives = true
+	client.fresh.ForceAttemptHTTP2 = false
 	if client.now == nil {
 		client.now = time.Now
 	}
 	return client
+}
+
+func newTransport(allowed []netip.Prefix) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: newGuard(allowed).control}
+	return &http.Transport{
+		Proxy:                  nil,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    tlsHandshakeTimeout,
+		MaxIdleConns:           maxIdleConns,
+		MaxIdleConnsPerHost:    maxIdleConnsPerHost,
+		IdleConnTimeout:        idleConnTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ForceAttemptHTTP2:      true,
+		// Without pings a connection that died quietly would fail every request that shares it.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+	}
 }

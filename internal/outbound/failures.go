@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -25,9 +24,6 @@ const (
 	typeInterrupted   = "Interrupted"
 )
 
-// maxRetryAfter is the longest wait that a server is believed to mean.
-const maxRetryAfter = 7 * 24 * time.Hour
-
 // statusFailure is for an answer that is neither a success nor a redirect.
 func (c *Client) statusFailure(at target, answer *http.Response) error {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", answer.StatusCode, http.StatusText(answer.StatusCode)))
@@ -36,35 +32,14 @@ func (c *Client) statusFailure(at target, answer *http.Response) error {
 		Type:       failure.TypeHTTPStatus,
 		Message:    fmt.Sprintf("The server %s answered %s.", at.url.Host, status),
 		Status:     answer.StatusCode,
-		RetryAfter: retryAfter(answer.Header.Get("Retry-After"), c.now()),
+		RetryAfter: failure.RetryAfter(answer.Header.Get("Retry-After"), c.now()),
 		Quota:      answer.StatusCode == http.StatusPaymentRequired,
 	}
 }
 
-// retryAfter reads the header of RFC 9110, section 10.2.3: seconds, or a date. What is neither, or
-// is over, is 0.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0
-	}
-	if strings.Trim(value, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter
-		}
-		return time.Duration(seconds) * time.Second
-	}
-	until, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return min(max(until.Sub(now), 0), maxRetryAfter)
-}
-
 // exchangeFailure is for an exchange that ended before its answer was complete. ctx is the
-// caller's, without the timeout of the request.
-func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err error) error {
+// caller's, without the timeout of the request, which is 0 where there is none but that of ctx.
+func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err error) *failure.Error {
 	host := at.url.Host
 	if cause := ctx.Err(); errors.Is(cause, context.Canceled) {
 		return failure.Wrap(v1alpha1.CategoryNetwork, typeInterrupted,
@@ -75,14 +50,18 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 	}
 	known := failure.Classify(err)
 	kind := known.Type
-	if isAlert(err) {
+	switch {
+	case isHandshake(err):
 		kind = failure.TypeTLS
+	case isBroken(err):
+		kind = failure.TypeConnection
 	}
 	switch kind {
 	case failure.TypeTimeout:
-		message := fmt.Sprintf("No connection to %s could be made in time.", host)
+		message := noConnectionInTime(at)
 		switch {
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		case isDial(err): // has a limit of its own
+		case timeout == 0, errors.Is(ctx.Err(), context.DeadlineExceeded):
 			message = fmt.Sprintf("%s did not answer completely in the time that was left.", host)
 		case errors.Is(err, context.DeadlineExceeded):
 			message = fmt.Sprintf("%s did not answer completely within %s.", host, timeout)
@@ -108,19 +87,41 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 		fmt.Sprintf("%s sent an answer that is malformed, or has headers larger than %d KiB.", host, maxHeaderBytes>>10), err)
 }
 
-// isAlert finds the alerts by which crypto/tls ends a handshake. Their type is not exported; the
-// operation is theirs alone.
-func isAlert(err error) bool {
+// isHandshake finds the errors by which crypto/tls ends a handshake. Few have a type: alerts are a
+// net.OpError whose operation is theirs alone, others are text.
+func isHandshake(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
-	return ok && (operation.Op == "remote error" || operation.Op == "local error")
+	return ok && (operation.Op == "remote error" || operation.Op == "local error") || strings.HasPrefix(err.Error(), "tls: ")
 }
 
-func sizeFailure(at target, limit int64) error {
+// isBroken finds the errors by which net/http says that a connection, or a stream of HTTP/2, has
+// ended early. They have no type that is exported.
+func isBroken(err error) bool {
+	text := err.Error()
+	return strings.HasPrefix(text, "stream error: ") && strings.HasSuffix(text, "received from peer") ||
+		strings.HasPrefix(text, "http2: client conn") ||
+		strings.HasPrefix(text, "http2: ") && strings.Contains(text, "GOAWAY") ||
+		strings.HasPrefix(text, "http2: Transport: cannot retry err") ||
+		strings.HasPrefix(text, "net/http: cannot rewind body")
+}
+
+// isDial says that an error is of making a connection. The time-out of a net.Dialer passes for
+// context.DeadlineExceeded.
+func isDial(err error) bool {
+	operation, ok := errors.AsType[*net.OpError](err)
+	return ok && operation.Op == "dial"
+}
+
+func noConnectionInTime(at target) string {
+	return fmt.Sprintf("No connection to %s could be made in time.", at.url.Host)
+}
+
+func sizeFailure(at target, limit int64) *failure.Error {
 	return failure.New(v1alpha1.CategoryValidation, failure.TypeTooLarge,
 		fmt.Sprintf("The answer of %s is larger than the limit of %d bytes.", at.url.Host, limit))
 }
 
-func encodingFailure(at target) error {
+func encodingFailure(at target) *failure.Error {
 	return failure.New(v1alpha1.CategoryAPI, failure.TypeMalformed,
 		fmt.Sprintf("%s sent an answer in a compression that it was not asked for.", at.url.Host))
 }

@@ -5,7 +5,6 @@ package outbound
 
 import (
 	"testing"
-	"time"
 )
 
 // R1.6, R1.7
@@ -36,19 +35,6 @@ func FuzzFollow(f *testing.F) {
 		again, err := parseTarget(next.String())
 		if err != nil || again.origin() != next.origin() {
 			t.Errorf("%q reads back as %q, %v", next, again, err)
-		}
-	})
-}
-
-// R1.3, R1.6
-func FuzzRetryAfter(f *testing.F) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for _, value := range []string{"120", "-1", "99999999999999999999", "Sun, 01 Mar 2026 13:00:00 GMT", "Sunday, 01-Mar-99 13:00:00 GMT", "soon", "٣"} {
-		f.Add(value)
-	}
-	f.Fuzz(func(t *testing.T, value string) {
-		if wait := retryAfter(value, now); wait < 0 || wait > maxRetryAfter {
-			t.Errorf("Retry-After %q is a wait of %s", value, wait)
 		}
 	})
 }

@@ -6,6 +6,7 @@ package outbound
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -132,12 +133,7 @@ func (c *Client) newRequest(ctx context.Context, r Request, trail *trail) *http.
 			password, _ := user.Password()
 			request.SetBasicAuth(user.Username(), password)
 		}
-		for name, values := range r.Header {
-			name = http.CanonicalHeaderKey(name)
-			if !slices.Contains(connectionHeaders, name) {
-				request.Header[name] = slices.Clone(values)
-			}
-		}
+		maps.Copy(request.Header, callersHeader(r.Header))
 	}
 	set("User-Agent", c.userAgent)
 	return request
@@ -183,9 +179,22 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 	return response, nil
 }
 
+// callersHeader returns a copy of what the caller may set, under the names as net/http knows them:
+// under another spelling it would send a header of the connection a second time.
+func callersHeader(header http.Header) http.Header {
+	own := make(http.Header, len(header))
+	for name, values := range header {
+		name = http.CanonicalHeaderKey(name)
+		if !slices.Contains(connectionHeaders, name) {
+			own[name] = append(own[name], values...)
+		}
+	}
+	return own
+}
+
 // checkHeader finds what HTTP cannot carry, such as a token that ends with a line break, without
 // naming the value.
-func checkHeader(header http.Header) error {
+func checkHeader(header http.Header) *failure.Error {
 	for name, values := range header {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return failure.New(v1alpha1.CategoryValidation, typeInvalidHeader, "The name of a header is not one that HTTP allows.")

@@ -86,7 +86,7 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		},
 		"a wait without end is bounded": {
 			status: 503, retryAfter: "99999999999999999999",
-			want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantWait: maxRetryAfter, wantText: "answered 503",
+			want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantWait: failure.MaxWait, wantText: "answered 503",
 		},
 		"words and negative numbers are no wait": {
 			status: 503, retryAfter: "-5", want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantText: "answered 503",

@@ -4,6 +4,7 @@
 package outbound
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -66,4 +67,20 @@ func wantOutcome(t *testing.T, got *failure.Error, want outcome) {
 	if diff := cmp.Diff(want, outcome{got.Category, got.Type, got.Status}); diff != "" {
 		t.Errorf("outcome of %q (-want +got):\n%s", got, diff)
 	}
+}
+
+// undelivered returns the failure of a request that an http.Client made.
+func undelivered(t *testing.T, response *http.Response, err error) *failure.Error {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("got an answer with status %d, want a failure", response.StatusCode)
+	}
+	result, ok := errors.AsType[*failure.Error](err)
+	if !ok {
+		t.Fatalf("there is no *failure.Error in %v", err)
+	}
+	if failure.Classify(err) != result {
+		t.Errorf("%v is classified anew", err)
+	}
+	return result
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -78,8 +79,22 @@ func newTLSServer(t *testing.T, handler http.HandlerFunc, maxVersion uint16) *ht
 	return server
 }
 
+// tlsListener listens on 127.0.0.1 with the certificate of the server, and speaks HTTP/2.
+func tlsListener(t *testing.T, server *httptest.Server) net.Listener {
+	t.Helper()
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: server.TLS.Certificates, NextProtos: []string{"h2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener
+}
+
 func trust(client *Client, server *httptest.Server) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	client.transport.TLSClientConfig.RootCAs = roots
+	client.fresh.TLSClientConfig.RootCAs = roots
 }

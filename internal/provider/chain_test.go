@@ -6,6 +6,7 @@ package provider_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,7 +149,10 @@ func TestGenerate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &ledger{unavailable: strings.Fields(test.unavailable)}
-			result, failures, err := provider.Generate(t.Context(), test.links, provider.Request{MaxCharacters: 10}, log.acquire)
+			var attempt provider.Attempt
+			result, err := provider.Generate(t.Context(), provider.Chain{Links: test.links, Acquire: log.acquire},
+				provider.Request{MaxCharacters: 10}, &attempt)
+			failures := attempt.Failures
 
 			if result.Provider != test.wantProvider || (err == nil) != (test.wantProvider != "") {
 				t.Errorf("provider = %q, error = %v, want provider %q", result.Provider, err, test.wantProvider)
@@ -183,31 +187,38 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// ledger hands out tickets and notes: +name acquired, ?name refused, -name:outcome released.
+// ledger hands out tickets and notes: +name acquired, ?name down, ~name busy, -name:outcome released.
 type ledger struct {
-	unavailable []string
-	events      []string
+	unavailable, busy []string
+	events            []string
 }
 
-func (l *ledger) acquire(_ context.Context, link provider.Link) (func(error), bool) {
-	for _, name := range l.unavailable {
-		if name == link.Name {
-			l.events = append(l.events, "?"+name)
-			return nil, false
+func (l *ledger) acquire(_ context.Context, links []provider.Link) (provider.Call, error) {
+	for _, link := range links {
+		if slices.Contains(l.unavailable, link.Name) {
+			l.events = append(l.events, "?"+link.Name)
+			continue
 		}
+		if slices.Contains(l.busy, link.Name) {
+			l.events = append(l.events, "~"+link.Name)
+			return provider.Call{}, provider.ErrWaits
+		}
+		l.events = append(l.events, "+"+link.Name)
+		return provider.Call{Link: link, Release: func(_ provider.Response, err error) { l.release(link.Name, err) }}, nil
 	}
-	l.events = append(l.events, "+"+link.Name)
-	return func(err error) {
-		outcome := "ok"
-		var failed *failure.Error
-		switch {
-		case errors.As(err, &failed):
-			outcome = string(failed.Category)
-		case err != nil:
-			outcome = err.Error()
-		}
-		l.events = append(l.events, "-"+link.Name+":"+outcome)
-	}, true
+	return provider.Call{}, provider.ErrNoneAvailable
+}
+
+func (l *ledger) release(name string, err error) {
+	outcome := "ok"
+	var failed *failure.Error
+	switch {
+	case errors.As(err, &failed):
+		outcome = string(failed.Category)
+	case err != nil:
+		outcome = err.Error()
+	}
+	l.events = append(l.events, "-"+name+":"+outcome)
 }
 
 func TestGenerateStopsWithItsContext(t *testing.T) {
@@ -253,9 +264,10 @@ func TestGenerateStopsWithItsContext(t *testing.T) {
 			}
 			links := []provider.Link{{Name: "a", Provider: test.first(cancel), Timeout: time.Minute}, {Name: "b", Provider: says("From b.")}}
 			log := &ledger{}
-			result, failures, err := provider.Generate(ctx, links, provider.Request{MaxCharacters: 10}, log.acquire)
-			if result.Provider != test.wantProvider || len(failures) != 0 {
-				t.Errorf("provider = %q, failures = %v, want provider %q and none", result.Provider, failures, test.wantProvider)
+			var attempt provider.Attempt
+			result, err := provider.Generate(ctx, provider.Chain{Links: links, Acquire: log.acquire}, provider.Request{MaxCharacters: 10}, &attempt)
+			if result.Provider != test.wantProvider || len(attempt.Failures) != 0 {
+				t.Errorf("provider = %q, failures = %v, want provider %q and none", result.Provider, attempt.Failures, test.wantProvider)
 			}
 			if test.wantProvider == "" && !errors.Is(err, context.Canceled) || test.wantProvider != "" && err != nil {
 				t.Errorf("error = %v", err)
@@ -265,16 +277,6 @@ func TestGenerateStopsWithItsContext(t *testing.T) {
 			}
 		})
 	}
-
-	t.Run("while it waits for a link", func(t *testing.T) {
-		t.Parallel()
-		ctx, cancel := context.WithCancel(t.Context())
-		_, _, err := provider.Generate(ctx, []provider.Link{{Name: "a"}}, provider.Request{},
-			func(context.Context, provider.Link) (func(error), bool) { cancel(); return nil, false })
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error = %v, want context.Canceled", err)
-		}
-	})
 }
 
 func TestChainError(t *testing.T) {

@@ -17,6 +17,7 @@ const longestNap = time.Minute
 // It ends: whom it looks at is granted, or parked with a resource that is not free, or parked
 // behind a better one with a resource that was not touched before.
 func (s *Schedule) settle(now time.Time) {
+	s.passOn(now)
 	for {
 		var best *request
 		for _, r := range s.touched {
@@ -34,6 +35,9 @@ func (s *Schedule) settle(now time.Time) {
 	}
 	for _, r := range s.touched {
 		r.touched = false
+		if len(r.line) > 0 {
+			s.askForTokens(r, now)
+		}
 		s.arm(r, now)
 	}
 	s.touched = nil
@@ -54,19 +58,16 @@ func (s *Schedule) reconsider(requests []*request, now time.Time) {
 // go on to the next of their chain.
 func (s *Schedule) availabilityChanged(r *resource, now time.Time) {
 	if r.standing(now) == down {
-		requests := make([]*request, 0, len(r.line))
-		for _, at := range r.line {
-			requests = append(requests, at.request)
-		}
-		s.reconsider(requests, now)
+		s.reconsider(r.requests(), now)
 	}
 	s.touch(r)
 }
 
-// grantOrPark reserves what a parked request asks for, or parks it where it has to wait.
+// grantOrPark reserves what a parked request asks for, or parks it where it has to wait. One that
+// would wait for nothing but what is down, and does not want that, ends: its key is woken.
 func (s *Schedule) grantOrPark(q *request, now time.Time) {
 	tickets, waitFor := s.take(q, nil, now)
-	if tickets == nil {
+	if tickets == nil && !(q.soon && allDown(waitFor, now)) {
 		s.park(q, waitFor)
 		return
 	}
@@ -113,12 +114,17 @@ func (s *Schedule) choose(q *request, chain []Resource, now time.Time) (*resourc
 			}
 			return nil, append(waitFor, r)
 		case busy:
+			s.askForTokens(r, now)
 			return nil, append(waitFor, r)
 		case down:
 			waitFor = append(waitFor, r)
 		}
 	}
 	return nil, waitFor
+}
+
+func allDown(resources []*resource, now time.Time) bool {
+	return !slices.ContainsFunc(resources, func(r *resource) bool { return r.standing(now) != down })
 }
 
 func (s *Schedule) park(q *request, waitFor []*resource) {

@@ -130,6 +130,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				t.Skip("holds nothing")
 			}
 			ticket := rapid.SampledFrom(turn.held).Draw(t, "ticket")
+			ticket.Used(rapid.SampledFrom([]int64{-1, 0, 10, 400, 30_000}).Draw(t, "tokens"))
 			switch rapid.IntRange(0, 4).Draw(t, "how") {
 			case 0:
 				ticket.Release()
@@ -152,11 +153,26 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			m.s.Configure(rapid.SampledFrom(machineResources[:4]).Draw(t, "resource"), Limit{
 				PerMinute:  rapid.SampledFrom([]int{0, 1, 10, 600}).Draw(t, "per minute"),
 				Concurrent: rapid.IntRange(0, 3).Draw(t, "concurrent"),
+
+				TokensPerDay: rapid.SampledFrom([]int64{0, 0, 1, 500, 1_000_000}).Draw(t, "tokens per day"),
 			})
 		},
 		"remove": func(t *rapid.T) { m.s.Remove(rapid.SampledFrom(machineResources).Draw(t, "resource")) },
 		"set availability": func(t *rapid.T) {
 			m.s.SetAvailability(rapid.SampledFrom(machineResources).Draw(t, "resource"), drawAvailability(t))
+		},
+		"write tokens": func(t *rapid.T) {
+			id := rapid.SampledFrom(machineResources).Draw(t, "resource")
+			m.s.TokensWritten(id, m.s.Tokens(id, true))
+		},
+		"restore tokens": func(t *rapid.T) {
+			m.s.RestoreTokens(rapid.SampledFrom(machineResources).Draw(t, "resource"), Tokens{
+				Day: time.Now().UTC().Truncate(day), Reserved: rapid.SampledFrom([]int64{0, 100, 1000}).Draw(t, "reserved"),
+			})
+		},
+		"the next day": func(*rapid.T) {
+			time.Sleep(time.Until(time.Now().UTC().Truncate(day).Add(day)))
+			m.lined = nil // there were many steps in between
 		},
 		"open": func(*rapid.T) { m.s.Open() },
 	}

@@ -3,14 +3,21 @@
 
 package schedule
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Limit is how much a resource may be asked for. Zero or less means without limit.
 type Limit struct {
 	// PerMinute is how many calls are begun in a minute at most, evenly spaced.
 	PerMinute int
+	// Every is the time between the beginnings of two calls at least.
+	Every time.Duration
 	// Concurrent is how many calls are under way at the same time at most.
 	Concurrent int
+	// TokensPerDay is how many tokens calls may cost in a day, from midnight to midnight UTC.
+	TokensPerDay int64
 }
 
 // paceShare is how much of the allowance is used, in percent. Clocks differ, and a call takes an
@@ -20,9 +27,17 @@ const paceShare = 97
 // interval is the time from one call to the next.
 func (l Limit) interval() time.Duration {
 	if l.PerMinute <= 0 {
-		return 0
+		return max(l.Every, 0)
 	}
-	return time.Minute * 100 / paceShare / time.Duration(l.PerMinute)
+	return max(l.Every, time.Minute*100/paceShare/time.Duration(l.PerMinute))
+}
+
+// String says the pace in words.
+func (l Limit) String() string {
+	if l.PerMinute > 0 {
+		return fmt.Sprintf("%d a minute", l.PerMinute)
+	}
+	return "one every " + l.Every.String()
 }
 
 // pace spaces calls evenly: a token bucket that holds one token, which is no more than the time
@@ -52,6 +67,13 @@ func (p *pace) take(now time.Time) token {
 		taken.after = p.next
 	}
 	return taken
+}
+
+// began notes a call that was begun before this bucket was made.
+func (p *pace) began(at time.Time) {
+	if next := at.Add(p.interval); p.interval > 0 && !at.IsZero() && next.After(p.next) {
+		p.next = next
+	}
 }
 
 // putBack returns a token that was not used. When another was taken since, there is nothing to

@@ -31,6 +31,119 @@ func TestInterval(t *testing.T) {
 	}
 }
 
+// R4.5: a destination is paced by the time between two posts, a provider by calls a minute; of
+// both the slower one counts.
+func TestIntervalBetweenCalls(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limit Limit
+		want  time.Duration
+	}{
+		"a time is kept as it is":        {Limit{Every: 90 * time.Second}, 90 * time.Second},
+		"nonsense is no limit":           {Limit{Every: -time.Second}, 0},
+		"the time is the slower one":     {Limit{PerMinute: 60, Every: time.Minute}, time.Minute},
+		"calls a minute are the slower":  {Limit{PerMinute: 1, Every: time.Second}, 61855670103 * time.Nanosecond},
+		"nonsense slows no calls a time": {Limit{PerMinute: 10, Every: -time.Hour}, 6185567010 * time.Nanosecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.limit.interval(); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestLimitInWords(t *testing.T) {
+	t.Parallel()
+	for want, limit := range map[string]Limit{
+		"10 a minute":   {PerMinute: 10, Concurrent: 4},
+		"one every 30s": {Every: 30 * time.Second, Concurrent: 1},
+	} {
+		if got := limit.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	inBubble(t, func(b *bench) {
+		b.Configure(mastodon, Limit{Every: 30 * time.Second})
+		b.gets(b.Enter("a"), Rank{}, mastodon).Done()
+		if _, _, got := b.Wait(mastodon); got != "destination news/mastodon has had its calls for now (one every 30s)" {
+			t.Errorf("why it is waited for: %q", got)
+		}
+	})
+}
+
+// A restart is no reason to post sooner than the pace allows.
+func TestResumeKeepsThePaceOverARestart(t *testing.T) {
+	t.Parallel()
+	const every = time.Minute
+	for name, test := range map[string]struct {
+		limit     Limit
+		ago       time.Duration
+		wantAfter time.Duration
+	}{
+		"a call that was just begun":           {Limit{Every: every}, 0, every},
+		"one that was begun a while ago":       {Limit{Every: every}, 40 * time.Second, 20 * time.Second},
+		"one that was begun long ago":          {Limit{Every: every}, time.Hour, 0},
+		"one that a clock ahead has noted":     {Limit{Every: every}, -time.Hour, every},
+		"one of a resource without a limit":    {Limit{}, 0, 0},
+		"one of a resource nobody has limited": {Limit{Concurrent: 1}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(b *bench) {
+				b.Resume(mastodon, test.limit, time.Now().Add(-test.ago))
+				if test.wantAfter > 0 {
+					b.parks("a", Rank{}, mastodon)
+					b.passes(test.wantAfter - time.Millisecond)
+					b.wantWoken()
+					b.passes(time.Millisecond)
+					b.wantWoken("a")
+				}
+				b.gets(b.Enter("a"), Rank{}, mastodon)
+			})
+		})
+	}
+	t.Run("an older call changes nothing", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(b *bench) {
+			b.Configure(mastodon, Limit{Every: every})
+			b.gets(b.Enter("a"), Rank{}, mastodon).Done()
+			b.Resume(mastodon, Limit{Every: every}, time.Now().Add(-every))
+			b.parks("b", Rank{}, mastodon)
+		})
+	})
+	t.Run("whoever waited for it is not let through first", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(b *bench) {
+			b.parks("a", Rank{}, mastodon)
+			b.Resume(mastodon, Limit{Every: every}, time.Now())
+			b.wantWoken()
+			b.passes(every)
+			b.wantWoken("a")
+		})
+	})
+	t.Run("one that was never called", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(b *bench) {
+			b.Resume(mastodon, Limit{Every: every}, time.Time{})
+			b.gets(b.Enter("a"), Rank{}, mastodon)
+		})
+	})
+	t.Run("whoever waits already waits longer", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(b *bench) {
+			b.Resume(mastodon, Limit{Every: every}, time.Now().Add(-30*time.Second))
+			b.parks("a", Rank{}, mastodon)
+			b.Resume(mastodon, Limit{Every: every}, time.Now())
+			b.passes(59 * time.Second)
+			b.wantWoken()
+			b.passes(time.Second)
+			b.wantWoken("a")
+		})
+	})
+}
+
 func TestPace(t *testing.T) {
 	t.Parallel()
 	const interval = 6 * time.Second

@@ -73,6 +73,10 @@ func (m *machine) check(*rapid.T) {
 		if r.standing(now) == free && m.s.open && len(r.line) > 0 {
 			broken("%s is free, and %s waits", id, r.line[0].request.waiter.key)
 		}
+		if m.s.open && len(r.line) > 0 && r.standing(now) == busy && r.availability.Remaining(now) == 0 && !r.full() && !r.budget.asked &&
+			needsFurther(r, now) {
+			broken("%s: nobody reserves the tokens that %s waits for", id, r.line[0].request.waiter.key)
+		}
 		if at := r.changes(now); len(r.line) > 0 && !at.IsZero() && (r.timer == nil || !r.due.Equal(at)) {
 			broken("%s: nobody looks again at %s", id, at)
 		}
@@ -103,6 +107,12 @@ func (m *machine) check(*rapid.T) {
 	}
 	m.checkOrder(fresh, lined)
 	m.lined, m.inUse, m.reserved = lined, inUse, reserved
+}
+
+// needsFurther says that a call could begin if more tokens were reserved.
+func needsFurther(r *resource, now time.Time) bool {
+	_, needed := r.budget.further(now)
+	return needed
 }
 
 // checkOrder says that nobody was granted a resource over the head of a better one, who stood in

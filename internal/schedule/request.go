@@ -41,6 +41,7 @@ type request struct {
 	rank   Rank
 	number uint64 // no two requests are equal, or they could wait for each other
 	chains [][]Resource
+	soon   bool     // it does not wait where all of a chain are down
 	turn   *Turn    // that asked for it last
 	places []*place // one in the heap of each resource that it waits for
 }
@@ -75,6 +76,15 @@ func (q *request) enter(r *resource) {
 	at := &place{request: q, resource: r}
 	q.places = append(q.places, at)
 	heap.Push(&r.line, at)
+}
+
+// requests are those that stand in the line of a resource.
+func (r *resource) requests() []*request {
+	requests := make([]*request, 0, len(r.line))
+	for _, at := range r.line {
+		requests = append(requests, at.request)
+	}
+	return requests
 }
 
 // line is a heap of places, best first.

@@ -51,10 +51,11 @@ type resource struct {
 	limit        Limit
 	availability Availability
 
-	pace  pace
-	inUse int     // tickets and reservations
-	probe *Ticket // the one call that an open circuit lets through
-	line  line    // who waits
+	pace   pace
+	budget budget
+	inUse  int     // tickets and reservations
+	probe  *Ticket // the one call that an open circuit lets through
+	line   line    // who waits
 
 	touched bool // it is among those to be settled
 
@@ -75,7 +76,12 @@ func (r *resource) standing(now time.Time) standing {
 	switch {
 	case r.probing():
 		return down
-	case r.full(), r.pace.wait(now) > 0:
+	case r.budget.spent(now):
+		if r.budget.ends().Sub(now) >= patience {
+			return down
+		}
+		return busy
+	case r.full(), !r.budget.allows(now), r.pace.wait(now) > 0:
 		return busy
 	}
 	return free
@@ -93,8 +99,17 @@ func (r *resource) changes(now time.Time) time.Time {
 		return time.Time{}
 	case r.availability.Remaining(now) > 0:
 		return r.availability.Until
-	case r.probing(), r.full():
+	case r.probing():
 		return time.Time{}
+	case r.budget.spent(now):
+		return r.budget.ends()
+	case r.full():
+		return time.Time{}
+	case !r.budget.allows(now):
+		if _, needed := r.budget.further(now); needed {
+			return time.Time{} // once they are written down
+		}
+		return r.budget.ends()
 	}
 	if wait := r.pace.wait(now); wait > 0 {
 		return now.Add(wait)
@@ -108,14 +123,14 @@ func (r *resource) forgettable(now time.Time) bool {
 		return false
 	}
 	if !r.known { // its availability may have been restored before it is configured
-		return r.availability == Availability{} || r.availability == Availability{State: StateReady}
+		return r.budget.empty() && (r.availability == Availability{} || r.availability == Availability{State: StateReady})
 	}
 	return r.availability.Remaining(now) == 0 && r.pace.wait(now) == 0
 }
 
 // take takes a slot and a token of a resource that is free.
 func (r *resource) take(s *Schedule, now time.Time) *Ticket {
-	ticket := &Ticket{schedule: s, resource: r, token: r.pace.take(now)}
+	ticket := &Ticket{schedule: s, resource: r, token: r.pace.take(now), promised: r.budget.begin()}
 	r.inUse++
 	if r.availability.State == StateOpen {
 		r.probe = ticket
@@ -130,6 +145,7 @@ func (r *resource) putBack(ticket *Ticket, spent bool) {
 	}
 	ticket.closed = true
 	r.inUse--
+	r.budget.end(ticket.promised)
 	if r.probe == ticket {
 		r.probe = nil
 	}
@@ -147,6 +163,7 @@ func (r *resource) honours(ticket *Ticket, now time.Time) bool {
 func (r *resource) setLimit(limit Limit) {
 	r.limit = limit
 	r.pace.change(limit.interval())
+	r.budget.perDay, r.budget.asked = min(limit.TokensPerDay, mostTokens), false
 }
 
 // waiting is until when the resource must be waited for, and why, for a person to read.
@@ -170,10 +187,14 @@ func (r *resource) waiting(now time.Time) (until time.Time, known bool, why stri
 		return until, known, because("is cooling down")
 	case r.probing():
 		return until, known, because("is being tried after it had failed")
+	case r.budget.spent(now):
+		return until, known, because("has used up its tokens of the day")
 	case r.full():
 		return until, known, because(fmt.Sprintf("has %d calls under way, as many as it may", r.inUse))
+	case !r.budget.allows(now):
+		return until, known, because("waits until tokens are reserved")
 	case known:
-		return until, known, because(fmt.Sprintf("has had its calls for now (%d a minute)", r.limit.PerMinute))
+		return until, known, because("has had its calls for now (" + r.limit.String() + ")")
 	}
 	return now, true, because("is free")
 }

@@ -15,6 +15,7 @@ import (
 type Schedule struct {
 	clock    clock.WithDelayedExecution
 	wake     func(key string)
+	tokens   func(id Resource) // nil: nobody writes them down
 	defaults map[Kind]Limit
 
 	mu        sync.Mutex
@@ -24,6 +25,7 @@ type Schedule struct {
 	asked     uint64      // requests made so far
 	touched   []*resource // to be settled before the lock is given up
 	woken     []string    // to be woken after the lock is given up
+	written   []Resource  // whose tokens are to be written down then
 }
 
 // New makes a Schedule that is closed: everybody is parked until Open. It calls wake, without
@@ -57,11 +59,16 @@ func (s *Schedule) Open() {
 }
 
 // Configure makes a resource known, or changes its limit. Its availability stays.
-func (s *Schedule) Configure(id Resource, limit Limit) {
+func (s *Schedule) Configure(id Resource, limit Limit) { s.Resume(id, limit, time.Time{}) }
+
+// Resume is Configure for a resource that was called last at a time before a restart, so that its
+// pace goes on from there. The zero time is for never.
+func (s *Schedule) Resume(id Resource, limit Limit, last time.Time) {
 	s.locked(func(time.Time) {
 		r := s.keep(s.find(id))
 		r.explicit, r.known = true, true
 		r.setLimit(limit)
+		r.pace.began(last)
 		s.touch(r)
 	})
 }
@@ -70,11 +77,12 @@ func (s *Schedule) Configure(id Resource, limit Limit) {
 func (s *Schedule) Remove(id Resource) {
 	s.locked(func(now time.Time) {
 		r := s.find(id)
-		if !r.explicit && r.availability == (Availability{}) {
+		if !r.explicit && r.availability == (Availability{}) && r.budget.empty() {
 			return // it is unknown already
 		}
 		limit, known := s.defaults[id.Kind]
 		r.explicit, r.known, r.availability = false, known, Availability{}
+		r.budget.forget()
 		r.setLimit(limit)
 		s.availabilityChanged(r, now)
 	})
@@ -88,6 +96,16 @@ func (s *Schedule) SetAvailability(id Resource, availability Availability) {
 		r := s.keep(s.find(id))
 		r.availability = availability
 		s.availabilityChanged(r, now)
+	})
+}
+
+// Rouse wakes everybody who waits for a resource, though it is not free: what they wait for has
+// changed in a way that they must know, such as that it will not come by itself.
+func (s *Schedule) Rouse(id Resource) {
+	s.locked(func(time.Time) {
+		for _, at := range s.find(id).line {
+			s.woken = append(s.woken, at.request.waiter.key)
+		}
 	})
 }
 
@@ -145,11 +163,16 @@ func (s *Schedule) locked(change func(now time.Time)) {
 	now := s.clock.Now()
 	change(now)
 	s.settle(now)
-	woken := s.woken
-	s.woken = nil
+	woken, written, tokens := s.woken, s.written, s.tokens
+	s.woken, s.written = nil, nil
 	s.mu.Unlock()
 	for _, key := range woken {
 		s.wake(key)
+	}
+	for _, id := range written {
+		if tokens != nil {
+			tokens(id)
+		}
 	}
 }
 

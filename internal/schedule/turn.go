@@ -86,25 +86,45 @@ func (t *Turn) Acquire(rank Rank, chain ...Resource) (*Ticket, bool) {
 //
 // An empty chain, or a resource in two chains, can't be granted: it is refused without waiting.
 func (t *Turn) AcquireAll(rank Rank, chains ...[]Resource) (tickets []*Ticket, ok bool) {
+	tickets, _ = t.acquire(&request{rank: rank, chains: chains})
+	return tickets, tickets != nil
+}
+
+// AcquireSoon is Acquire for a key that waits only as long as one of the chain is merely busy. Where
+// all are down, or come to be down while it waits, it does not wait: then waits is false, and the
+// key is woken to find that out.
+func (t *Turn) AcquireSoon(rank Rank, chain ...Resource) (ticket *Ticket, waits bool) {
+	tickets, waits := t.acquire(&request{rank: rank, chains: [][]Resource{chain}, soon: true})
+	if tickets == nil {
+		return nil, waits
+	}
+	return tickets[0], false
+}
+
+// acquire grants a new request, or parks it and says so.
+func (t *Turn) acquire(q *request) (tickets []*Ticket, parked bool) {
+	chains := q.chains
 	t.schedule.locked(func(now time.Time) {
 		if t.left || !grantable(chains) {
 			return
 		}
 		w, s := t.waiter, t.schedule
-		w.requests = slices.DeleteFunc(w.requests, func(q *request) bool {
-			same := q.asksFor(chains)
+		w.requests = slices.DeleteFunc(w.requests, func(other *request) bool {
+			same := other.asksFor(chains)
 			if same {
-				s.leaveLines(q)
+				s.leaveLines(other)
 			}
 			return same
 		})
 		s.asked++
-		q := &request{waiter: w, rank: rank, number: s.asked, chains: chains, turn: t}
+		q.waiter, q.number, q.turn = w, s.asked, t
 		var waitFor []*resource
 		if tickets, waitFor = s.take(q, t.reservedFor(chains, now), now); tickets == nil {
-			q.chains = clone(chains)
-			w.requests = append(w.requests, q)
-			s.park(q, waitFor)
+			if parked = !(q.soon && allDown(waitFor, now)); parked {
+				q.chains = clone(chains)
+				w.requests = append(w.requests, q)
+				s.park(q, waitFor)
+			}
 			return
 		}
 		taken := func(ticket *Ticket) bool { return slices.Contains(tickets, ticket) }
@@ -112,7 +132,14 @@ func (t *Turn) AcquireAll(rank Rank, chains ...[]Resource) (tickets []*Ticket, o
 		w.reserved = slices.DeleteFunc(w.reserved, taken)
 		t.held = append(t.held, tickets...)
 	})
-	return tickets, tickets != nil
+	return tickets, parked
+}
+
+// Entrust hands a ticket over to work that goes on after the turn: it is ended there, and not by Leave.
+func (t *Turn) Entrust(ticket *Ticket) {
+	t.schedule.locked(func(time.Time) {
+		t.held = slices.DeleteFunc(t.held, func(held *Ticket) bool { return held == ticket })
+	})
 }
 
 // reservedFor finds what was reserved for the key, before or during the turn, by chain.
@@ -159,6 +186,8 @@ type Ticket struct {
 	schedule *Schedule
 	resource *resource
 	token    token
+	promised int64 // what it is thought to cost, in tokens
+	counted  bool  // its tokens are known
 	closed   bool
 }
 
@@ -178,7 +207,12 @@ func (t *Ticket) Done() {
 // Succeeded ends a call that has succeeded, and returns the availability of the resource, to be
 // written down.
 func (t *Ticket) Succeeded() Availability {
-	return t.report(func(a Availability, now time.Time) Availability { return a.Succeeded(now) })
+	return t.report(func(a Availability, now time.Time) Availability {
+		if b := &t.resource.budget; b.perDay > 0 && !t.counted {
+			b.use(now, b.call())
+		}
+		return a.Succeeded(now)
+	})
 }
 
 // Failed ends a call that has failed, and returns the availability of the resource, to be written

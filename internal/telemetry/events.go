@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -27,20 +28,35 @@ const (
 
 // ItemDeferred says that an item failed for the first time and will be tried again.
 func ItemDeferred(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
+	if item.Status.Reason == v1alpha1.ReasonNotValuable { // nothing is wrong with it
+		recorder.Eventf(item, nil, corev1.EventTypeNormal, string(item.Status.Reason), actionProcess, "%s",
+			note("%s. To be looked at again", message(item)))
+		return
+	}
 	recorder.Eventf(item, nil, corev1.EventTypeWarning, string(item.Status.Reason), actionProcess, "%s",
 		note("%s. To be tried again", message(item)))
 }
 
 // ItemFailed says that an item failed for good.
 func ItemFailed(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
-	recorder.Eventf(item, nil, corev1.EventTypeWarning, string(item.Status.Reason), actionProcess, "%s",
-		note("%s. Failed for good after %d retries", message(item), item.Status.RetryCount))
+	text := note("%s. Failed for good after %d retries", message(item), item.Status.RetryCount)
+	if item.Status.Reason == v1alpha1.ReasonDeliveryUncertain {
+		text = note("%s", message(item))
+	}
+	recorder.Eventf(item, nil, corev1.EventTypeWarning, string(item.Status.Reason), actionProcess, "%s", text)
 }
 
 // ItemRevived says that a finished item is being worked on again, because a person asked for it.
 func ItemRevived(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
 	recorder.Eventf(item, nil, corev1.EventTypeNormal, v1alpha1.ReasonProgressing, actionProcess,
 		"The retry annotation has brought the item back to work")
+}
+
+// RetryRequested says that a person asked for a retry of all that had failed of a source's items, or at a
+// provider or a destination. It speaks for all of them.
+func RetryRequested(recorder events.EventRecorder, object runtime.Object, items int) {
+	recorder.Eventf(object, nil, corev1.EventTypeNormal, v1alpha1.ReasonRetryRequested, actionProcess,
+		"The retry annotation has brought back what had failed: %d items", items)
 }
 
 // SourceTransition says that the readiness of a source has changed, and why.
@@ -53,6 +69,11 @@ func ProviderTransition(recorder events.EventRecorder, provider *v1alpha1.AIProv
 	recorder.Eventf(provider, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
 }
 
+// DestinationTransition says that the readiness of a destination has changed, and why.
+func DestinationTransition(recorder events.EventRecorder, destination *v1alpha1.FeedDestination, healthy bool, reason, message string) {
+	recorder.Eventf(destination, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
+}
+
 func eventType(healthy bool) string {
 	if healthy {
 		return corev1.EventTypeNormal
@@ -61,7 +82,10 @@ func eventType(healthy bool) string {
 }
 
 func message(item *v1alpha1.FeedItem) string {
-	if item.Status.Failure == nil {
+	switch judged := item.Status.Screening; {
+	case item.Status.Failure == nil && judged != nil && judged.Explanation != "":
+		return "Not worth a summary: " + strings.TrimRight(judged.Explanation, ".")
+	case item.Status.Failure == nil:
 		return string(item.Status.Reason)
 	}
 	return strings.TrimRight(item.Status.Failure.Message, ".")

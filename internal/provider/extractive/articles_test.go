@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/feed-operator/feed-operator/internal/prose"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
@@ -130,7 +131,7 @@ func TestGenerateSummarizesArticles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := graphemeCount(response.Summary); got > test.limit {
+			if got := prose.Count(response.Summary); got > test.limit {
 				t.Errorf("the summary has %d characters, want at most %d", got, test.limit)
 			}
 			for _, want := range test.wantAll {

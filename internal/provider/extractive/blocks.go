@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // blocks cuts cleaned text into blocks of one line each: paragraphs, headings, items of lists. A
@@ -40,7 +42,7 @@ func unwrap(lines []string) []string {
 	wrapped := column >= narrowest && column <= widest
 	var out []string
 	for i, line := range lines {
-		if i == 0 || marker.MatchString(line) || endsSentence(lines[i-1]) {
+		if i == 0 || marker.MatchString(line) || prose.EndsSentence(lines[i-1]) {
 			out = append(out, line)
 			continue
 		}
@@ -48,7 +50,7 @@ func unwrap(lines []string) []string {
 		first, _ := utf8.DecodeRuneInString(line)
 		switch {
 		case wrapped && columns(lines[i-1])*100 >= column*85, unicode.IsLower(first) && unicode.IsLetter(before):
-			if !isWide(before) && !isWide(first) {
+			if !prose.IsWide(before) && !prose.IsWide(first) {
 				line = " " + line
 			}
 			out[len(out)-1] += line
@@ -64,7 +66,7 @@ func columns(line string) int {
 	width := 0
 	for _, r := range line {
 		width++
-		if isWide(r) {
+		if prose.IsWide(r) {
 			width++
 		}
 	}

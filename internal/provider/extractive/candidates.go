@@ -6,6 +6,8 @@ package extractive
 import (
 	"strings"
 	"unicode"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // maxSentences of an article are considered.
@@ -26,7 +28,7 @@ func (a *article) candidates(source []string) []sentence {
 	inNoise := false
 	position := 0
 	for i, block := range source {
-		if !endsSentence(block) && columns(block) < 120 { // a heading
+		if !prose.EndsSentence(block) && columns(block) < 120 { // a heading
 			inNoise = len(out) > 0 && sectionOfNoise.MatchString(block)
 		}
 		if inNoise || isNoiseBlock(block) {
@@ -50,7 +52,7 @@ func (a *article) candidates(source []string) []sentence {
 // say something, and complete without a link or a picture.
 func (a *article) isCandidate(text string) bool {
 	size := measure(text)
-	if !endsSentence(text) || size.runes > maxSentenceRunes || strings.Contains(text, linkMark) || openTag.MatchString(text) {
+	if !prose.EndsSentence(text) || size.runes > prose.MaxSentence || strings.Contains(text, linkMark) || openTag.MatchString(text) {
 		return false
 	}
 	if size.letters*2 < size.runes { // a row of a table
@@ -71,7 +73,7 @@ func (a *article) lines(source []string) []sentence {
 		}
 		texts := split(block, a.language)
 		if len(texts) == 0 { // one endless sentence
-			texts = []string{firstRunes(block, maxSentenceRunes)}
+			texts = []string{firstRunes(block, prose.MaxSentence)}
 		}
 		for _, text := range texts {
 			text = plain(text)
@@ -96,7 +98,7 @@ func measure(text string) size {
 	var out size
 	inWord := false
 	for _, r := range text {
-		cjk := isCJK(r)
+		cjk := prose.IsCJK(r)
 		letter := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 		word := letter && !cjk || inWord && (r == '\'' || r == '’' || r == '-' || r == '.')
 		if word && !inWord {

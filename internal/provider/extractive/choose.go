@@ -7,10 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"github.com/clipperhouse/uax29/v2/graphemes"
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // How sentences begin that are hard to understand without the one before. Those that lean a little
@@ -37,7 +36,7 @@ func choose(candidates []sentence, limit, count int) []sentence {
 	taken := make([]bool, len(candidates))
 	lengths := make([]int, len(candidates))
 	for i := range candidates {
-		lengths[i] = graphemeCount(candidates[i].text)
+		lengths[i] = prose.Count(candidates[i].text)
 	}
 	room := limit
 	first := 0.0
@@ -108,42 +107,11 @@ func join(list []sentence, language string) string {
 	var last rune
 	for i, s := range list {
 		first, _ := utf8.DecodeRuneInString(s.text)
-		if i > 0 && !((language == "ja" || language == "zh") && (isWide(last) || isWide(first))) {
+		if i > 0 && !((language == "ja" || language == "zh") && (prose.IsWide(last) || prose.IsWide(first))) {
 			out.WriteByte(' ')
 		}
 		out.WriteString(s.text)
 		last, _ = utf8.DecodeLastRuneInString(s.text)
 	}
 	return out.String()
-}
-
-// cut shortens a text to limit characters including a final "…": between words if that keeps most
-// of it, else between characters. What fits is returned as it is.
-func cut(text string, limit int) string {
-	const ellipsis = "…"
-	var ends []int // where the characters end, in bytes
-	end := 0
-	for cluster := graphemes.FromString(text); cluster.Next() && len(ends) <= limit; {
-		end += len(cluster.Value())
-		ends = append(ends, end)
-	}
-	if len(ends) <= limit {
-		return text
-	}
-	if limit == 1 {
-		return text[:ends[0]]
-	}
-	kept := text[:ends[limit-2]]
-	if next, _ := utf8.DecodeRuneInString(text[len(kept):]); !unicode.IsSpace(next) {
-		if space := strings.LastIndexByte(kept, ' '); space*10 >= len(kept)*6 {
-			kept = kept[:space]
-		}
-	}
-	kept = strings.TrimRightFunc(kept, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune(",;:、，；：-–—(（「", r)
-	})
-	if kept == "" {
-		kept = text[:ends[limit-2]]
-	}
-	return kept + ellipsis
 }

@@ -95,14 +95,6 @@ func firstRunes(text string, limit int) string {
 	return text
 }
 
-func graphemeCount(text string) int {
-	count := 0
-	for cluster := graphemes.FromString(text); cluster.Next(); {
-		count++
-	}
-	return count
-}
-
 // isReadable says whether there is anything in a text that means something.
 func isReadable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {

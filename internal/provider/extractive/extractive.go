@@ -14,6 +14,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/prose"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
@@ -102,7 +103,7 @@ func fromDescription(a *article, limit int) string {
 	if len(found) == 0 || !a.isSpokenOf(found) {
 		return ""
 	}
-	if summary := join(found, a.language); graphemeCount(summary) <= limit {
+	if summary := join(found, a.language); prose.Count(summary) <= limit {
 		return summary
 	}
 	return ""
@@ -132,12 +133,12 @@ func (a *article) pick(find func(source []string) []sentence, limit, count int) 
 			longer = best(found).text
 		}
 	}
-	return cut(longer, limit)
+	return prose.Clip(longer, limit)
 }
 
 func fromTitle(a *article, limit int) string {
 	if title := plain(a.title); isReadable(title) {
-		return cut(title, limit)
+		return prose.Clip(title, limit)
 	}
 	return ""
 }
@@ -146,7 +147,7 @@ func fromAnything(a *article, limit int) string {
 	for _, source := range [][]string{a.text, a.description} {
 		for _, block := range source {
 			if line := plain(block); isReadable(line) {
-				return cut(line, limit)
+				return prose.Clip(line, limit)
 			}
 		}
 	}

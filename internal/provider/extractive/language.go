@@ -4,7 +4,6 @@
 package extractive
 
 import (
-	"strings"
 	"unicode"
 
 	"github.com/abadojack/whatlanggo"
@@ -43,48 +42,4 @@ func detectLanguage(text string) string {
 		return "zh"
 	}
 	return whatlanggo.DetectLang(sample).Iso6391()
-}
-
-// isCJK says whether a letter belongs to a script that is written without spaces between words,
-// or (Korean) counted like one.
-func isCJK(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々'
-}
-
-// isWide says whether a character is two columns wide, and so needs no space beside it.
-func isWide(r rune) bool {
-	return isCJK(r) && !unicode.Is(unicode.Hangul, r) ||
-		r >= 0x3001 && r <= 0x303f || r >= 0xff01 && r <= 0xff60
-}
-
-// stopWords say nothing about an article, by language. Japanese needs none: what is written in
-// hiragana alone is left out instead.
-var stopWords = map[string]map[string]bool{
-	"en": set(`a about after again all also am an and any are as at be because been before being between both but by can
-		could did do does doing down during each few for from further had has have having he her here hers him his how
-		however i if in into is it its itself just may me more most my new no nor not now of off on once one only or other our
-		out over own said same say says she should so some such than that the their them then there these they this those
-		through to today too under until up us use used using very was we were what when where which while who whom why
-		will with would you your`),
-	"de": set(`aber als am an auch auf aus bei bis das dass dem den der des die doch durch ein eine einem einen einer eines er es
-		für hat haben ich ihr im in ist ja kann mit nach nicht noch nur oder sich sie sind so über um und uns unter vom von
-		vor war was wenn werden wie wir wird wurde zu zum zur`),
-	"fr": set(`a à au aux avec ce ces cette comme dans de des du elle en est et été être il ils je la le les leur lui mais ne nous
-		on ont ou où par pas plus pour qu que qui sa se ses son sont sur un une vous d l s n c j`),
-	"es": set(`a al ante como con de del desde el ella en entre era es esta este esto fue ha han hasta la las le lo los más me no o
-		para pero por que se ser si sin sobre son su sus también un una y ya`),
-	"it": set(`a ad al alla che chi ci come con da dal dalla dei del della delle di e è ed essere gli ha hanno i il in io la le lo ma
-		nel nella non o per più quella questo se si sono su sua suo tra un una uno`),
-	"pt": set(`a ao aos as com como da das de do dos e é ela ele em entre era essa esta este eu foi mais mas na nas não no nos o os
-		ou para pela pelo por que se sem ser seu sua são também um uma`),
-	"nl": set(`aan al als bij dan dat de den der die dit door een en er haar had heb heeft het hij hoe ik in is je kan maar me met na
-		naar niet nog of om onder ook op over te tot uit van veel voor was wat we wel werd wordt ze zich zijn zo`),
-}
-
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		out[word] = true
-	}
-	return out
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // What stands around an article on its page, or at its end, and says nothing about it. Blocks and
@@ -76,7 +78,7 @@ func isNoiseBlock(block string) bool {
 
 // isFurniture says whether a text is what its beginning or its form shows not to be prose.
 func isFurniture(text string) bool {
-	return noiseStart.MatchString(text) || byline.MatchString(text) && !endsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
+	return noiseStart.MatchString(text) || byline.MatchString(text) && !prose.EndsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
 }
 
 // isBreadcrumb finds paths and menus: "Home > News > 2024", "最新情報 | 採用 | English".
@@ -85,7 +87,7 @@ func isBreadcrumb(text string) bool {
 		return false
 	}
 	separators := ">＞|｜›→"
-	if !endsSentence(text) { // else they are quotes
+	if !prose.EndsSentence(text) { // else they are quotes
 		separators += "«»"
 	}
 	count := 0

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/prose"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
@@ -62,29 +63,6 @@ func TestGenerateKeepsItsContract(t *testing.T) {
 	})
 }
 
-func TestCutKeepsWholeCharacters(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := oneLine(clean(strings.Join(rapid.SliceOf(rapid.SampledFrom(fragments)).Draw(t, "text"), ""), maxText))
-		limit := rapid.IntRange(1, 50).Draw(t, "limit")
-		got := cut(text, limit)
-		if graphemeCount(got) > limit {
-			t.Fatalf("cut(%q, %d) = %q, which is longer", text, limit, got)
-		}
-		kept := strings.TrimSuffix(got, "…")
-		if got == text {
-			return
-		}
-		end := 0
-		for cluster := graphemes.FromString(text); cluster.Next() && end < len(kept); {
-			end += len(cluster.Value())
-		}
-		if !strings.HasPrefix(text, kept) || end != len(kept) {
-			t.Fatalf("cut(%q, %d) = %q, which does not end where a character does", text, limit, got)
-		}
-	})
-}
-
 func FuzzGenerate(f *testing.F) {
 	for i, fragment := range fragments {
 		f.Add(fragment, fragments[len(fragments)-1-i], fragment+fragments[(i*7)%len(fragments)], 40)
@@ -114,8 +92,8 @@ func checkContract(t rapid.TB, request provider.Request, response provider.Respo
 	switch {
 	case strings.TrimSpace(summary) == "" || strings.TrimSpace(summary) != summary:
 		t.Fatalf("summary = %q, want something without space around it", summary)
-	case graphemeCount(summary) > request.MaxCharacters:
-		t.Fatalf("summary %q has %d characters, more than %d", summary, graphemeCount(summary), request.MaxCharacters)
+	case prose.Count(summary) > request.MaxCharacters:
+		t.Fatalf("summary %q has %d characters, more than %d", summary, prose.Count(summary), request.MaxCharacters)
 	case len(summary) > (maxClusterBytes+1)*request.MaxCharacters:
 		t.Fatalf("summary of %d bytes for %d characters", len(summary), request.MaxCharacters)
 	case !utf8.ValidString(summary):

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // vector holds the weights of a sentence's terms, by number of term, ascending. It is a slice so
@@ -31,7 +33,7 @@ func terms(text, language string) []string {
 	flush := func() {
 		if w := strings.Trim(string(word), "'’"); w != "" {
 			w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
-			if !stopWords[language][w] && len(w) > 1 {
+			if !prose.IsStopWord(w, language) && len(w) > 1 {
 				if language == "en" && len(w) > 3 && !strings.HasSuffix(w, "ss") {
 					w = strings.TrimSuffix(w, "s")
 				}
@@ -47,7 +49,7 @@ func terms(text, language string) []string {
 	}
 	for _, r := range norm.NFKC.String(text) {
 		switch r = unicode.ToLower(r); {
-		case isCJK(r):
+		case prose.IsCJK(r):
 			if len(word) > 0 {
 				flush()
 			}

@@ -17,34 +17,6 @@ func TestSplit(t *testing.T) {
 		block    string
 		want     []string
 	}{
-		"a title before a name": {
-			"en", "Dr. Smith met Mr. Jones. They talked.",
-			[]string{"Dr. Smith met Mr. Jones.", "They talked."},
-		},
-		"a month before a day, but not before a word": {
-			"en", "It ended on Jan. 5, 2026. It began in Dec. The end was late.",
-			[]string{"It ended on Jan. 5, 2026.", "It began in Dec.", "The end was late."},
-		},
-		"abbreviations that may end a sentence": {
-			"en", "The U.S. Senate met Acme Inc. Chairman Lee. They left the U.S. The debate goes on.",
-			[]string{"The U.S. Senate met Acme Inc. Chairman Lee.", "They left the U.S.", "The debate goes on."},
-		},
-		"initials": {
-			"en", "J. K. Miller wrote it. It sold well.",
-			[]string{"J. K. Miller wrote it.", "It sold well."},
-		},
-		"numbers and versions": {
-			"en", "Version 2.7.4 costs $3.50. It is No. 1 now.",
-			[]string{"Version 2.7.4 costs $3.50.", "It is No. 1 now."},
-		},
-		"brackets stay together": {
-			"en", "It is safe (see Sec. 5. It is long.) to use. Go on.",
-			[]string{"It is safe (see Sec. 5. It is long.) to use.", "Go on."},
-		},
-		"quotes with full stops in them": {
-			"en", `The 'wow!' effect is real. "It is new. It is good." They agreed.`,
-			[]string{"The 'wow!' effect is real.", `"It is new. It is good."`, "They agreed."},
-		},
 		"where and when it was sent from": {
 			"en", "SAN FRANCISCO, March 3, 2026 /NewsWire/ -- Acme is new. BERLIN (AP) — It rained. May 3, 2026 - It snowed.",
 			[]string{"Acme is new.", "It rained.", "It snowed."},
@@ -53,29 +25,9 @@ func TestSplit(t *testing.T) {
 			"en", "1. Install it. 2. Run it.",
 			[]string{"Install it.", "Run it."},
 		},
-		"Japanese quotes within a sentence": {
-			"ja", "大臣は「今後も取り組む。力を尽くす。」と述べた。「はい。」「いいえ。」会議は終わった。",
-			[]string{"大臣は「今後も取り組む。力を尽くす。」と述べた。", "「はい。」", "「いいえ。」", "会議は終わった。"},
-		},
-		"Japanese brackets begin a sentence": {
-			"ja", "開始した。（詳細は別紙。）「しずく」は売れた。本当！？そう。",
-			[]string{"開始した。", "（詳細は別紙。）", "「しずく」は売れた。", "本当！？", "そう。"},
-		},
 		"full-width numbers": {
 			"ja", "１．概要を示す。倍率は１．５倍だった。",
 			[]string{"概要を示す。", "倍率は１．５倍だった。"},
-		},
-		"German dates and abbreviations": {
-			"de", "Am 5. Januar 2026 kamen z. B. die Meier & Co. KG und Dr. Huber. Es war kalt.",
-			[]string{"Am 5. Januar 2026 kamen z. B. die Meier & Co. KG und Dr. Huber.", "Es war kalt."},
-		},
-		"a bracket that is never closed": {
-			"en", "One (two. Three. Four.",
-			[]string{"One (two.", "Three.", "Four."},
-		},
-		"a sentence without end is left out, with its tail": {
-			"en", "Short one. " + strings.Repeat("Word ", maxSentenceRunes) + "tail. Short two.",
-			[]string{"Short one.", "Short two."},
 		},
 	}
 	for name, test := range tests {

@@ -1,0 +1,168 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// apiProxy stands between a manager and the API server. It passes everything on, watches too, but
+// for what a trap is set for.
+type apiProxy struct {
+	kubeconfig []byte
+
+	upstream *httputil.ReverseProxy
+	mu       sync.Mutex
+	armed    *trap
+}
+
+// trap catches the first write of a delivery's state.
+type trap struct {
+	state v1alpha1.DeliveryState
+	// answered says that the write reaches the API server, and that it is the answer that is held.
+	answered bool
+	// broken says that the connection breaks instead of the answer being held.
+	broken bool
+
+	sprung chan struct{}
+	gate   chan struct{}
+}
+
+// newAPIProxy starts a proxy that stops with the test. Start it before the managers that use it, so
+// that it ends after them.
+func newAPIProxy(t *testing.T) *apiProxy {
+	t.Helper()
+	target, _, err := rest.DefaultServerUrlFor(server.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(server.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &apiProxy{upstream: &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host}) },
+		Transport:     transport,
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0), // managers that are killed break their connections
+	}}
+	front := httptest.NewServer(p)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	p.kubeconfig = fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: proxy, cluster: {server: %q}}]
+users: [{name: nobody, user: {}}]
+contexts: [{name: proxy, context: {cluster: proxy, user: nobody}}]
+current-context: proxy
+`, front.URL)
+	return p
+}
+
+// holdWrite sets a trap for a write that never reaches the API server.
+func (p *apiProxy) holdWrite(state v1alpha1.DeliveryState) *trap {
+	return p.arm(&trap{state: state, sprung: make(chan struct{})})
+}
+
+// holdAnswer sets a trap for a write that succeeds without its writer hearing of it.
+func (p *apiProxy) holdAnswer(state v1alpha1.DeliveryState) *trap {
+	return p.arm(&trap{state: state, answered: true, sprung: make(chan struct{}), gate: make(chan struct{})})
+}
+
+// loseAnswer sets a trap for a write that succeeds, and whose writer sees the connection break.
+func (p *apiProxy) loseAnswer(state v1alpha1.DeliveryState) {
+	p.arm(&trap{state: state, answered: true, broken: true, sprung: make(chan struct{})})
+}
+
+func (p *apiProxy) arm(armed *trap) *trap {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = armed
+	return armed
+}
+
+// wait returns when something is caught.
+func (c *trap) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-c.sprung:
+	case <-time.After(patience):
+		t.Fatalf("waited %s in vain for the write of %s", patience, c.state)
+	}
+}
+
+// release lets a held answer through.
+func (c *trap) release() { close(c.gate) }
+
+func (p *apiProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	caught := p.caught(r)
+	switch {
+	case caught == nil:
+		p.upstream.ServeHTTP(w, r)
+	case !caught.answered:
+		close(caught.sprung)
+		<-r.Context().Done() // the writer is gone
+	default:
+		answer := httptest.NewRecorder()
+		p.upstream.ServeHTTP(answer, r)
+		if answer.Code == http.StatusOK {
+			close(caught.sprung)
+			if caught.broken {
+				panic(http.ErrAbortHandler)
+			}
+			select {
+			case <-caught.gate:
+			case <-r.Context().Done():
+			}
+		} else { // it was not written: the next one is
+			p.arm(caught)
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}
+}
+
+// caught returns the trap that a request springs, or nil. A trap springs once.
+func (p *apiProxy) caught(r *http.Request) *trap {
+	if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/feeditems/") || !strings.HasSuffix(r.URL.Path, "/status") {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var patch v1alpha1.FeedItem
+	if err := json.Unmarshal(body, &patch); err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.armed == nil || len(patch.Status.Deliveries) == 0 || patch.Status.Deliveries[0].State != p.armed.state {
+		return nil
+	}
+	caught := p.armed
+	p.armed = nil
+	return caught
+}

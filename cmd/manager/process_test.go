@@ -1,0 +1,136 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is a running manager.
+type process struct {
+	command *exec.Cmd
+	said    *journal
+	// gone is closed when the process has ended, with err as its exit.
+	gone chan struct{}
+	err  error
+}
+
+// start runs the manager as a process of its own, for one namespace.
+func start(t *testing.T, namespace string, flags ...string) *process {
+	t.Helper()
+	return startWith(t, server.Kubeconfig, namespace, flags...)
+}
+
+// startWith runs a manager that reaches the API server by a kubeconfig. It ends with the test.
+func startWith(t *testing.T, kubeconfig []byte, namespace string, flags ...string) *process {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags = append([]string{
+		"--kubeconfig=" + file, "--namespace=" + namespace, "--allow-cidr=127.0.0.0/8",
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--feeds-bind-address=0",
+		"--workers=8", "--poll-workers=2",
+	}, flags...)
+	p := &process{
+		command: exec.CommandContext(context.WithoutCancel(t.Context()), binary, flags...),
+		said:    &journal{changed: make(chan struct{})},
+		gone:    make(chan struct{}),
+	}
+	p.command.Env = append(os.Environ(), "GOMAXPROCS=2") // many run at the same time
+	p.command.Stdout, p.command.Stderr = p.said, p.said
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.command.Wait()
+		close(p.gone)
+	}()
+	t.Cleanup(func() {
+		_ = p.command.Process.Kill()
+		<-p.gone
+		if t.Failed() {
+			t.Logf("manager %d said:\n%s", p.command.Process.Pid, p.said)
+		}
+	})
+	return p
+}
+
+// signal sends a signal.
+func (p *process) signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := p.command.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wait returns when the process is gone, with its exit.
+func (p *process) wait(t *testing.T) error {
+	t.Helper()
+	select {
+	case <-p.gone:
+	case <-time.After(patience):
+		t.Fatalf("manager %d is still there after %s", p.command.Process.Pid, patience)
+	}
+	return p.err
+}
+
+// end sends a signal and waits for the process to be gone.
+func (p *process) end(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	p.signal(t, signal)
+	if err := p.wait(t); signal == syscall.SIGTERM && err != nil {
+		t.Errorf("a manager that was told to stop ended with %v", err)
+	}
+}
+
+// journal is what a process says.
+type journal struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed and replaced when something is added
+}
+
+func (j *journal) Write(said []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	close(j.changed)
+	j.changed = make(chan struct{})
+	return j.text.Write(said)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// await returns when the words are there.
+func (j *journal) await(t *testing.T, words string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		j.mu.Lock()
+		said, changed := j.text.String(), j.changed
+		j.mu.Unlock()
+		if strings.Contains(said, words) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatalf("waited %s in vain for the manager to say %q", patience, words)
+		}
+	}
+}

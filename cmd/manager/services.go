@@ -1,0 +1,58 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/provider/anthropic"
+	"github.com/feed-operator/feed-operator/internal/provider/extractive"
+	"github.com/feed-operator/feed-operator/internal/provider/gemini"
+	"github.com/feed-operator/feed-operator/internal/provider/openai"
+)
+
+// newProviders returns what makes the client of the service that an AIProvider describes.
+func newProviders(out *outbound.Client) controllers.ProviderFactory {
+	return func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
+		switch spec := described.Spec; {
+		case spec.Gemini != nil:
+			return gemini.New(gemini.Config{
+				Model: spec.Gemini.Model, Endpoint: spec.Gemini.Endpoint, APIKey: credentials,
+				Transport: out.Transport(outbound.TransportOptions{}),
+			})
+		case spec.OpenAI != nil:
+			return openai.New(openai.Config{
+				Model: spec.OpenAI.Model, Endpoint: spec.OpenAI.Endpoint, APIKey: credentials,
+				Transport: out.Transport(outbound.TransportOptions{}),
+			})
+		case spec.Anthropic != nil:
+			return anthropic.New(anthropic.Config{
+				Model: spec.Anthropic.Model, Endpoint: spec.Anthropic.Endpoint, APIKey: credentials,
+				Transport: out.Transport(outbound.TransportOptions{}),
+			})
+		case spec.Extractive != nil:
+			return extractive.New(), nil
+		}
+		return nil, fmt.Errorf("AIProvider %s names no provider that this version knows", described.Name)
+	}
+}
+
+// newDestinations returns what makes the client of the account that a FeedDestination describes.
+func newDestinations(out *outbound.Client) controllers.DestinationFactory {
+	return func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
+		if spec := described.Spec.Mastodon; spec != nil {
+			return mastodon.New(mastodon.Config{
+				Server: spec.Server, AccessToken: credentials,
+				Transport: out.Transport(outbound.TransportOptions{FreshConnections: true}),
+			})
+		}
+		return nil, fmt.Errorf("FeedDestination %s names no destination that this version knows", described.Name)
+	}
+}

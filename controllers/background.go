@@ -1,0 +1,76 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"sync"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// background runs work that goes on after the reconcile that began it. A stop of the manager waits
+// for it.
+type background struct {
+	mu      sync.Mutex
+	running sync.WaitGroup
+	stopped bool
+}
+
+// run begins work; once the manager is stopping, it returns when the work is done.
+func (b *background) run(work func()) {
+	b.mu.Lock()
+	if b.stopped {
+		b.mu.Unlock()
+		work()
+		return
+	}
+	b.running.Go(work)
+	b.mu.Unlock()
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (b *background) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (b *background) Start(ctx context.Context) error {
+	<-ctx.Done()
+	b.mu.Lock()
+	b.stopped = true
+	b.mu.Unlock()
+	b.running.Wait()
+	return nil
+}
+
+// deliveriesUnderWay are those that go on after the reconcile that began them.
+type deliveriesUnderWay struct {
+	mu   sync.Mutex
+	rows map[string]bool
+}
+
+func (d *deliveriesUnderWay) begin(item *v1alpha1.FeedItem, destination string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	row := string(item.UID) + "/" + destination
+	if d.rows[row] {
+		return false
+	}
+	if d.rows == nil {
+		d.rows = map[string]bool{}
+	}
+	d.rows[row] = true
+	return true
+}
+
+func (d *deliveriesUnderWay) end(item *v1alpha1.FeedItem, destination string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.rows, string(item.UID)+"/"+destination)
+}
+
+func (d *deliveriesUnderWay) has(item *v1alpha1.FeedItem, destination string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rows[string(item.UID)+"/"+destination]
+}

@@ -1,0 +1,172 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// FeedDestinationReconciler says whether a destination can be posted to, and opens it to those who
+// wait for it.
+type FeedDestinationReconciler struct {
+	serviceReconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination]
+}
+
+// DestinationFactory makes what posts to the account that a FeedDestination describes, with its
+// credentials. An error says, for a person, what in the spec cannot work.
+type DestinationFactory func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error)
+
+// publisher is what calls a destination: who posts, and who writes the posts.
+type publisher struct {
+	destination.Destination
+	composer *destination.Composer
+	server   v1alpha1.DestinationServer
+}
+
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations,verbs=get;list;watch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations/status,verbs=patch
+
+func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination],
+	connect DestinationFactory,
+) *FeedDestinationReconciler {
+	r := &FeedDestinationReconciler{serviceReconciler: common}
+	r.resource = destinationResource
+	r.stage = v1alpha1.StageDeliver
+	r.secretKey = keyAccess
+	r.limit = func(described *v1alpha1.FeedDestination) schedule.Limit {
+		return schedule.Limit{Every: described.MinInterval(), Concurrent: described.MaxConcurrent()}
+	}
+	r.peer = func(described *v1alpha1.FeedDestination) any { return described.Spec.Mastodon.Server }
+	r.connect = func(described *v1alpha1.FeedDestination, credentials string) (any, error) {
+		composer, err := destination.NewComposer(styleOf(described))
+		if err != nil {
+			return nil, err
+		}
+		caller, err := connect(described, credentials)
+		if err != nil {
+			return nil, err
+		}
+		return &publisher{Destination: caller, composer: composer}, nil
+	}
+	r.check = checkDestination
+	r.usable = func(described *v1alpha1.FeedDestination, caller any, answered bool) bool {
+		to, ok := caller.(*publisher)
+		if !ok || !answered || described.Status.Server == nil {
+			return false // how long posts may be, and whether they can be looked up, must be known
+		}
+		to.server = *described.Status.Server
+		return true
+	}
+	r.counted = func(described *v1alpha1.FeedDestination, calls tally) {
+		described.Status.Delivered += calls.succeeded
+		described.Status.LastDeliveryTime = timeOrKeep(calls.lastSuccess, described.Status.LastDeliveryTime)
+	}
+	r.resume = func(schedule.Resource, *v1alpha1.FeedDestination) {}
+	r.lastCall = func(described *v1alpha1.FeedDestination) time.Time {
+		if last := described.Status.LastDeliveryTime; last != nil {
+			return last.Time
+		}
+		return time.Time{}
+	}
+	r.working = func(described *v1alpha1.FeedDestination) string {
+		if server := described.Status.Server; server != nil && server.Account != "" {
+			return "Posts as " + server.Account
+		}
+		return "Posts to " + described.Spec.Mastodon.Server
+	}
+	r.transition = func(described *v1alpha1.FeedDestination, said verdict) {
+		telemetry.DestinationTransition(r.Recorder, described, said.ready, said.reason, said.message)
+	}
+	r.retryRequested = func(described *v1alpha1.FeedDestination, items int) {
+		telemetry.RetryRequested(r.Recorder, described, items)
+	}
+	return r
+}
+
+// checkDestination asks a destination about itself: whose account it is, how long posts may be, and
+// whether the credentials allow to look at what was posted.
+func checkDestination(ctx context.Context, described *v1alpha1.FeedDestination, caller any) (func(*v1alpha1.FeedDestination), error) {
+	to, ok := caller.(*publisher)
+	if !ok {
+		return nil, fmt.Errorf("%T cannot be asked", caller)
+	}
+	asked, ok := to.Destination.(destination.Checker)
+	if !ok {
+		return nil, nil
+	}
+	account, err := asked.Check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server := v1alpha1.DestinationServer{
+		Account: cut(account.Handle, 512), Software: cut(account.Software, 128),
+		MaxCharacters: bounded(account.Limits.MaxCharacters), CharactersPerURL: bounded(account.Limits.CharactersPerURL),
+		HonoursKeys: account.HonoursKeys, CanRead: account.CanRead,
+	}
+	to.server = server
+	generation := described.Generation
+	return func(live *v1alpha1.FeedDestination) {
+		live.Status.Server = &server
+		verifiable := metav1.Condition{
+			Type: v1alpha1.ConditionVerifiable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSucceeded,
+			Message: "Posts whose outcome is unknown are looked for before they are sent again", ObservedGeneration: generation,
+		}
+		if !account.CanRead {
+			verifiable.Status, verifiable.Reason = metav1.ConditionFalse, v1alpha1.ReasonTokenMayNotRead
+			verifiable.Message = cut(account.CannotRead, maxMessage)
+		}
+		meta.SetStatusCondition(&live.Status.Conditions, verifiable)
+	}, nil
+}
+
+// styleOf is how the posts of a destination look.
+func styleOf(described *v1alpha1.FeedDestination) destination.Style {
+	style := destination.Style{Template: described.Spec.Template}
+	if mastodon := described.Spec.Mastodon; mastodon != nil {
+		style.ContentWarning = mastodon.ContentWarning
+		style.Language = mastodon.Language
+		style.Visibility = string(mastodon.Visibility)
+		if tags := mastodon.Hashtags; tags != nil {
+			style.Hashtags = destination.Hashtags{FromCategories: tags.FromCategories, Always: tags.Always, Max: tags.MaxHashtags()}
+		}
+	}
+	return style
+}
+
+// Reconcile tells the schedule how hard the destination may be asked, and the person whether it is ready.
+func (r *FeedDestinationReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	return r.reconcile(ctx, request)
+}
+
+// SetupWithManager registers the controller. It looks at a destination when its spec or its retry annotation changes, when
+// its calls have changed how it stands, and when it is time to read its Secret again.
+func (r *FeedDestinationReconciler) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).
+		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry)))).
+		WatchesRawSource(&r.Waker.destinations).
+		WithOptions(serviceOptions).
+		Complete(r)
+}
+
+func destinationResource(key client.ObjectKey) schedule.Resource {
+	return schedule.Resource{Kind: schedule.KindDestination, Name: key.String()}
+}
+
+// bounded is a number of another server as a status holds it.
+func bounded(number int) int32 { return int32(min(max(number, 0), math.MaxInt32)) }

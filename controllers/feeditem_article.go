@@ -1,0 +1,123 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"net/url"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// readPage reads the article of an open attempt. It is done where the attempt ends with that, or has
+// to wait.
+func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt,
+	item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, request article.Request,
+) (done bool, result ctrl.Result, err error) {
+	host := ""
+	if request.NeedsPage() {
+		host = hostOf(request.URL)
+	}
+	if ready, err := r.acquire(ctx, turn, held, item, host); err != nil || !ready {
+		r.open.keep(item, open)
+		return true, ctrl.Result{}, err // parked: woken when its turn comes
+	}
+	open.begin(r.Clock.Now())
+	reading := telemetry.Attempt{Began: open.since}
+	if host != "" {
+		r.Stream.StageStarted(item, reading, v1alpha1.StageArticle, host, r.Clock.Now())
+	}
+	back := held.lend(r.Clock)
+	text, err := r.Articles.Fetch(ctx, request)
+	back()
+	held.pageRead()
+	if ctx.Err() != nil {
+		return true, ctrl.Result{}, nil //nolint:nilerr // the manager is stopping; nothing was paid for, nothing counts
+	}
+	if err != nil {
+		if open.pageFailed(err, r.InPlace, item, r.Clock.Now()) {
+			r.Stream.CallFailed(item, reading, v1alpha1.StageArticle, host, failure.Classify(err), r.Clock.Now())
+			r.open.keep(item, open)
+			r.wakeAt(item, open.notBefore)
+			return true, ctrl.Result{}, nil
+		}
+		outcome := articleFailed(item, err, host, r.now())
+		outcome.Began = open.since
+		result, err = r.settle(ctx, item, source, outcome)
+		return true, result, err
+	}
+	if host != "" {
+		r.Stream.ArticleRead(item, reading, host, r.Clock.Now())
+	}
+	if outcome, known := judgedBefore(item, source, text); known && !r.releases(ctx, item).Frees(item) {
+		outcome.Began = open.since
+		result, err = r.settle(ctx, item, source, outcome)
+		return true, result, err
+	}
+	open.page.text, open.page.read = text, r.Clock.Now()
+	return false, ctrl.Result{}, nil
+}
+
+// articleRequest says where the text of an item comes from. It fails where the item's own content
+// cannot be read.
+func articleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (article.Request, error) {
+	content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
+	if err != nil {
+		return article.Request{}, err
+	}
+	request := article.Request{
+		URL:      item.Spec.URL,
+		Title:    item.Spec.Title,
+		FeedText: feed.Text(content),
+		Source:   source.ArticleSource(),
+		MaxBytes: source.MaxArticleBytes(),
+		Timeout:  source.FetchTimeout(),
+	}
+	if redact.IsMasked(request.URL) {
+		return withoutPage(request)
+	}
+	return request, nil
+}
+
+// descriptionOf is what the feed says of an article whose text came from elsewhere.
+func descriptionOf(request article.Request, text article.Article) string {
+	if text.FromFeed {
+		return ""
+	}
+	return request.FeedText
+}
+
+// articleFailed is the outcome of an attempt that did not get the article. Every such failure is
+// worth another try, because pages appear late; only one that is too large is not.
+func articleFailed(item *v1alpha1.FeedItem, err error, host string, now metav1.Time) lifecycle.Outcome {
+	cause := failure.Classify(err)
+	if cause.Type == failure.TypeTooLarge {
+		return lifecycle.Outcome{Token: lifecycle.Token(item), Skipped: v1alpha1.ReasonLargeFileSkipped}
+	}
+	reason := v1alpha1.ReasonDownloadFailed
+	if cause.Type == article.TypeNotReady {
+		reason = v1alpha1.ReasonPageNotReady
+	}
+	outcome := failed(item, err, v1alpha1.StageArticle, host, reason, now)
+	outcome.Failure.Retryable = true
+	return outcome
+}
+
+func hostOf(raw string) string {
+	parsed, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return parsed.Hostname()
+}

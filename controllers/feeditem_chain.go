@@ -1,0 +1,126 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// link is one provider that an item may use, with what the schedule knows it by.
+type link struct {
+	provider.Link
+	resource schedule.Resource
+	// revision of the spec and the Secret that the provider is called with.
+	revision string
+	// unavailable says why it cannot be used until a person changes something; empty: it can.
+	unavailable string
+	// refused is set when that is because its credentials are refused.
+	refused *failure.Error
+	// cured is when credentials that had been refused were replaced last.
+	cured time.Time
+}
+
+// chainOf returns the providers that do what an item needs next, in order: those that judge it, where
+// the source has others for that, or those that write its summary.
+func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
+	writers, err := r.writersOf(ctx, source)
+	if err != nil || !toBeScreened(item, source) || len(source.Judges()) == 0 {
+		return writers, err
+	}
+	judges, err := r.linksTo(ctx, source.Namespace, source.Judges())
+	if err != nil {
+		return nil, err
+	}
+	first := slices.IndexFunc(writers, func(next link) bool { return next.unavailable == "" })
+	for i := range judges { // R2.6: who comes first at both does both at once
+		judges[i].VerdictOnly = first < 0 || judges[i].Name != writers[first].Name
+	}
+	return judges, nil
+}
+
+// writersOf returns the providers that write the summaries of a source; the built-in one if it names none.
+func (r *FeedItemReconciler) writersOf(ctx context.Context, source *v1alpha1.FeedSource) ([]link, error) {
+	if len(source.Spec.Providers) == 0 {
+		builtin := provider.Link{Name: BuiltinProvider, Provider: r.Builtin, Timeout: v1alpha1.DefaultProviderTimeout}
+		return []link{{Link: builtin, resource: builtinResource}}, nil
+	}
+	return r.linksTo(ctx, source.Namespace, source.Spec.Providers)
+}
+
+// linksTo returns what it takes to call some providers.
+func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs []v1alpha1.ProviderReference) ([]link, error) {
+	chain := make([]link, 0, len(refs))
+	for _, ref := range refs {
+		key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
+		next := link{Link: provider.Link{Name: ref.Name}, resource: providerResource(key)}
+		var found v1alpha1.AIProvider
+		switch err := r.Client.Get(ctx, key, &found); {
+		case apierrors.IsNotFound(err):
+			next.unavailable = missingObject
+		case err != nil:
+			return nil, err
+		default:
+			caller, revision, withdrawn, _ := r.Services.standing(next.resource)
+			next.Provider, _ = caller.(provider.Provider)
+			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
+			next.cured = timeOf(found.Status.ReleasedTime)
+			if withdrawn != nil {
+				next.unavailable, next.refused = withdrawn.because, withdrawn.refused
+			}
+		}
+		chain = append(chain, next)
+	}
+	return chain, nil
+}
+
+const missingObject = "it does not exist in this namespace"
+
+// able returns the links that can do what an item needs first: to judge it, or to summarize it. One
+// that is not known yet, as after a start, is waited for: nobody after it takes over its items.
+func able(chain []link, screening bool) []link {
+	var first []link
+	for _, next := range chain {
+		if screening && !next.Screens && next.unavailable == "" {
+			continue
+		}
+		first = append(first, next)
+		if next.Provider == nil && next.unavailable == "" {
+			break
+		}
+	}
+	return first
+}
+
+// allRefused returns the outcome of an attempt that is not made, because each provider that could be
+// asked refuses its credentials (R3.8).
+func (r *FeedItemReconciler) allRefused(item *v1alpha1.FeedItem, chain []link) (lifecycle.Outcome, bool) {
+	if len(chain) == 0 {
+		return lifecycle.Outcome{}, false
+	}
+	outcome := lifecycle.Outcome{Token: lifecycle.Token(item)}
+	for _, next := range chain {
+		if next.refused == nil {
+			return lifecycle.Outcome{}, false
+		}
+		at := failedAt(next.cured, r.Clock.Now())
+		if outcome.Failure == nil {
+			outcome.Failure = failure.Record(next.refused, v1alpha1.StageSummarize, next.Name, at.Time)
+		}
+		outcome.ProviderFailures = append(outcome.ProviderFailures, v1alpha1.ProviderFailure{
+			Name: next.Name, Category: v1alpha1.CategoryAuth, Count: 1, Time: at,
+		})
+	}
+	return outcome, true
+}

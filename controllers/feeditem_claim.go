@@ -1,0 +1,95 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+)
+
+// carryOut works on one delivery: it looks for a post that may have been published already, claims
+// one that is to be made, and makes it. It returns the item as it is then; nil where somebody else
+// works on the delivery.
+func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
+	p.releases = r.releases(ctx, item)
+	view := r.freed(item, p.releases)
+	began, freed := *lifecycle.RowOf(item, p.destination), *lifecycle.RowOf(view, p.destination)
+	if p.decided == nil && lifecycle.MustLook(&freed) {
+		p.decided = r.find(ctx, view, source, p, &freed)
+	}
+	if ctx.Err() != nil {
+		return nil, nil //nolint:nilerr // the manager is stopping, which is no error: no new claim
+	}
+	var unfit error
+	if p.to != nil {
+		p.publication, unfit = r.compose(p, item, source)
+	}
+	before := item.DeepCopy()
+	claimed, lost := false, false
+	var history []v1alpha1.HistoryEntry
+	err := r.recordItem(ctx, source, item, func(live *v1alpha1.FeedItem) bool {
+		claimed, lost = false, false
+		if row := lifecycle.RowOf(live, p.destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
+			lost = true // somebody else has gone on with it
+			return false
+		}
+		history = live.Status.History
+		p.releases.Release(live, r.Clock.Now())
+		claimed = r.claimPost(live, source, p, unfit)
+		return true
+	})
+	if err != nil || lost {
+		return nil, err
+	}
+	r.tellDelivery(history, item, p, p.decided)
+	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
+		r.tell(before, item)
+	}
+	if !claimed {
+		return item, nil
+	}
+	return r.publish(ctx, item, p)
+}
+
+// claimPost writes on an item what is decided about a delivery and, if it is to be posted now, the
+// intent; it says whether that is so.
+func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
+	now := r.Clock.Now()
+	row := lifecycle.RowOf(item, p.destination)
+	settle := func(outcome lifecycle.DeliveryOutcome) bool {
+		outcome.Destination, outcome.Token = p.destination, lifecycle.Token(item)
+		outcome.Releases = p.releases
+		if row.State == v1alpha1.DeliveryIntent {
+			outcome.NotAfter = row.NotAfter
+		}
+		return lifecycle.SettleDelivery(item, outcome, p.policy, now)
+	}
+	if p.decided != nil && !settle(*p.decided) {
+		return false
+	}
+	if at, open := lifecycle.Due(row, now); !open || at.After(now) {
+		return false // it has ended, or is not to be posted yet
+	}
+	switch {
+	case !source.Delivers(p.destination):
+		settle(lifecycle.DeliveryOutcome{Dropped: true})
+	case unfit != nil && lifecycle.MustLook(row):
+		settle(lifecycle.DeliveryOutcome{Unverifiable: true})
+	case unfit != nil:
+		settle(r.deliveryFailed(p, unfit))
+	default:
+		lifecycle.Intend(item, p.destination, destination.TextHash(p.publication), p.timeout, now)
+		return true
+	}
+	return false
+}
+
+// sameStand says whether a delivery still stands where the work on it began.
+func sameStand(row, began *v1alpha1.Delivery) bool {
+	return row.State == began.State && row.FailedAttempts == began.FailedAttempts &&
+		row.NotAfter.Equal(began.NotAfter) && row.Key == began.Key
+}

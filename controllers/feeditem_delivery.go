@@ -1,0 +1,222 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
+// the item for the others.
+func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
+	view := r.freed(item, r.releases(ctx, item))
+	due, err := r.duePosts(ctx, view, source)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	var ready []*post
+	var waitsFor []string
+	for _, p := range due {
+		row := lifecycle.RowOf(view, p.destination)
+		switch {
+		case p.refused != nil && !r.dueByItself(item, p.destination): // it was released, and stays as it is
+		case !source.Delivers(p.destination) && (!lifecycle.MustLook(row) || p.unavailable == missingObject):
+			p.decided = &lifecycle.DeliveryOutcome{Dropped: true}
+			ready = append(ready, p)
+		case p.refused != nil && !lifecycle.MustLook(row): // R3.8: nothing more is called with them
+			p.decided = new(r.deliveryFailed(p, p.refused))
+			ready = append(ready, p)
+		default:
+			p.ticket, _ = turn.Acquire(deliveryRank(item), p.resource)
+			switch {
+			case p.ticket != nil && p.to != nil:
+				ready = append(ready, p)
+			case p.ticket != nil: // it was opened or closed just now
+				for _, other := range append(ready, p) {
+					other.giveBack()
+				}
+				return lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
+			case p.unavailable != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.destination, p.unavailable))
+			case r.pause(p.resource) != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.destination, r.pause(p.resource)))
+			}
+		}
+	}
+	switch {
+	case len(ready) > 0:
+		return r.workOn(ctx, turn, item, ready, func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+			written, err := r.carryOut(ctx, item, source, p)
+			if view != item {
+				return nil, err // what else is released may not be due by itself: the item is looked at again
+			}
+			return written, err
+		})
+	case len(waitsFor) > 0:
+		return r.otherDeliveries(view), r.holdFor(ctx, item, waitsFor)
+	}
+	return r.otherDeliveries(view), nil
+}
+
+// settleAndPost writes down what an attempt came to, together with the intents of the posts that
+// are free at this moment, and then makes those.
+func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem,
+	source *v1alpha1.FeedSource, outcome lifecycle.Outcome,
+) (ctrl.Result, error) {
+	var ready []*post
+	if outcome.Summary != nil && ctx.Err() == nil { // no new claim once the manager is stopping
+		summarized := item.DeepCopy()
+		summarized.Status.Summary = outcome.Summary
+		for _, ref := range outcome.Destinations {
+			if lifecycle.RowOf(item, ref.Name) != nil {
+				continue // somebody has removed the summary by hand; what is recorded of the delivery counts
+			}
+			p, err := r.postTo(ctx, source, ref.Name)
+			if err != nil || p.to == nil || p.unavailable != "" {
+				continue // its turn comes later
+			}
+			if p.publication, err = r.compose(p, summarized, source); err != nil {
+				continue
+			}
+			if ticket, free := turn.Try(deliveryRank(item), p.resource); free {
+				p.ticket = ticket
+				ready = append(ready, p)
+				outcome.Intents = append(outcome.Intents, lifecycle.Intent{
+					Destination: p.destination, TextHash: destination.TextHash(p.publication), Timeout: p.timeout,
+				})
+			}
+		}
+	}
+	settled, err := r.writeOutcome(ctx, item, source, outcome)
+	if err != nil || settled == nil || settled.Status.Summary == nil || len(ready) == 0 {
+		for _, p := range ready {
+			p.giveBack()
+		}
+		return r.after(settled, err)
+	}
+	return r.workOn(ctx, turn, settled, ready, r.publish)
+}
+
+// workOn works on deliveries of an item. Where that is the item's only open one, it is done when
+// workOn returns; with several, each goes on by itself, so that none waits for another and the item
+// keeps no place in line that it cannot use meanwhile, and looks at the item again when it is done.
+func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
+	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
+) (ctrl.Result, error) {
+	if openDeliveries(item) <= 1 && len(ready) == 1 {
+		p := ready[0]
+		defer p.giveBack()
+		written, err := work(ctx, item, p)
+		if written != nil {
+			r.standInLine(turn, written)
+		}
+		return r.after(written, err)
+	}
+	for _, p := range ready {
+		if !r.underWay.begin(item, p.destination) { // it is worked on already
+			p.giveBack()
+			continue
+		}
+		if p.ticket != nil {
+			turn.Entrust(p.ticket)
+		}
+		p.apart = true
+		r.Background.run(func() { r.workApart(ctx, item.DeepCopy(), p, work) })
+	}
+	return r.otherDeliveries(item), nil
+}
+
+// workApart works on a delivery that goes on by itself, and has the item looked at again then.
+func (r *FeedItemReconciler) workApart(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
+) {
+	// Not written down is tried again, but not at once: what the API server refuses, it goes on refusing.
+	const afterError = 10 * time.Second
+	wait := afterError
+	defer func() {
+		if value := recover(); value != nil {
+			panicked := failure.Panicked(value, debug.Stack())
+			ctrl.LoggerFrom(ctx).Error(panicked, "Delivery panicked", "destination", p.destination, "stack", panicked.Stack)
+		}
+		p.giveBack()
+		r.underWay.end(item, p.destination)
+		r.Waker.itemLater(client.ObjectKeyFromObject(item), wait)
+	}()
+	_, err := work(ctx, item, p)
+	if client.IgnoreNotFound(err) != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Delivery could not be written down", "destination", p.destination)
+		return
+	}
+	wait = 0
+}
+
+func openDeliveries(item *v1alpha1.FeedItem) int {
+	open := 0
+	for i := range item.Status.Deliveries {
+		if !item.Status.Deliveries[i].Ended() {
+			open++
+		}
+	}
+	return open
+}
+
+// duePosts returns the deliveries of an item that there is something to do for now.
+func (r *FeedItemReconciler) duePosts(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]*post, error) {
+	var due []*post
+	for i := range item.Status.Deliveries {
+		row := &item.Status.Deliveries[i]
+		at, open := lifecycle.Due(row, r.Clock.Now())
+		if !open || at.After(r.Clock.Now()) || r.underWay.has(item, row.Destination) {
+			continue
+		}
+		p, err := r.postTo(ctx, source, row.Destination)
+		if err != nil {
+			return nil, err
+		}
+		due = append(due, p)
+	}
+	return due, nil
+}
+
+// standInLine has an item wait in the line of a destination that asked for a pause, so that its place
+// in the order is kept.
+func (r *FeedItemReconciler) standInLine(turn *schedule.Turn, item *v1alpha1.FeedItem) {
+	for i := range item.Status.Deliveries {
+		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
+			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
+			releaseIfGranted(turn.Acquire(deliveryRank(item), destinationResource(key)))
+		}
+	}
+}
+
+// otherDeliveries says when to look again at an item of which some deliveries are parked: when
+// the first of the others is due.
+func (r *FeedItemReconciler) otherDeliveries(item *v1alpha1.FeedItem) ctrl.Result {
+	now := r.Clock.Now()
+	var next time.Time
+	for i := range item.Status.Deliveries {
+		if at, open := lifecycle.Due(&item.Status.Deliveries[i], now); open && at.After(now) {
+			next = earliest(next, at)
+		}
+	}
+	return lookAgain(now, next)
+}
+
+// deliveryRank says who is posted first where a destination is scarce: what was published first.
+func deliveryRank(item *v1alpha1.FeedItem) schedule.Rank {
+	return schedule.Rank{Class: classOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name}
+}

@@ -1,0 +1,210 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+)
+
+// lookBack is how long before the first attempt a post is looked for: clocks differ.
+const lookBack = 10 * time.Minute
+
+// find finds out what has become of a post that may have been published already: an attempt was cut
+// off, or its answer was lost. It returns what is decided by that; nil when it may be posted
+// without, because its key protects it or a person has decided.
+func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+	p *post, row *v1alpha1.Delivery,
+) *lifecycle.DeliveryOutcome {
+	finder, can := p.to.Destination.(destination.Finder)
+	if !can || !p.to.server.CanRead {
+		return r.unverifiable(p, item, row)
+	}
+	publication, err := r.compose(p, item, source)
+	if err != nil { // what was posted may still be told by its link and its hash
+		publication = destination.Post{Link: item.Spec.URL}
+	}
+	others := &otherPosts{reconciler: r, ctx: ctx, item: item, destination: p.destination}
+	began := r.Clock.Now()
+	looking, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	since := r.Clock.Now()
+	if row.FirstAttemptTime != nil {
+		since = row.FirstAttemptTime.Time
+	}
+	receipt, found, err := others.find(looking, finder, destination.Query{
+		Since: since.Add(-lookBack), Post: publication, TextHash: row.TextHash,
+	})
+	if err == nil {
+		ctrl.LoggerFrom(ctx).Info("Post looked for", "destination", p.destination, "found", found, "url", receipt.URL)
+	}
+	var failed *failure.Error
+	switch {
+	case err == nil && found:
+		return &lifecycle.DeliveryOutcome{Posted: true, ID: cut(receipt.ID, 128), URL: cut(receipt.URL, 2048)}
+	case err == nil:
+		return &lifecycle.DeliveryOutcome{Missing: true, Mistaken: others.passedOver}
+	case errors.As(err, &failed) && failed.Status == http.StatusForbidden && failed.Category == v1alpha1.CategoryAuth:
+		return r.unverifiable(p, item, row)
+	}
+	if ctx.Err() != nil { // the manager is stopping: nothing can be said
+		return nil
+	}
+	r.Services.ended(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
+	outcome := r.deliveryFailed(p, err)
+	outcome.Looking, outcome.Began = true, began
+	return &outcome
+}
+
+// unverifiable is for a post that may have been published, at a destination that cannot be asked.
+func (r *FeedItemReconciler) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
+	now := r.Clock.Now()
+	switch {
+	case !lifecycle.MayRepeat(row, p.to.server.HonoursKeys, now):
+		return &lifecycle.DeliveryOutcome{Unverifiable: true}
+	case lifecycle.Postpones(row, item, p.policy, now):
+		return &lifecycle.DeliveryOutcome{Protected: true}
+	}
+	return nil
+}
+
+// otherPosts knows which posts at a destination are another item's.
+type otherPosts struct {
+	reconciler  *FeedItemReconciler
+	ctx         context.Context //nolint:containedctx // it lives as long as one call of Find
+	item        *v1alpha1.FeedItem
+	destination string
+
+	known map[string]bool
+	err   error
+	// passedOver says that a post which looked like the item's was recorded on another.
+	passedOver bool
+}
+
+// find looks for the item's post among those that are no other item's.
+func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query destination.Query) (destination.Receipt, bool, error) {
+	query.Taken = o.taken
+	for {
+		receipt, found, err := finder.Find(ctx, query)
+		switch {
+		case err != nil:
+			return receipt, false, err
+		case o.err != nil:
+			return receipt, false, o.err
+		case !found:
+			return receipt, false, nil
+		}
+		names := namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination)
+		if len(names) == 0 || o.reconciler.found.claim(names[0], string(o.item.UID)+"/"+o.destination) {
+			return receipt, true, nil
+		}
+		for _, name := range names { // another item is recording it at this moment
+			o.take(name)
+		}
+	}
+}
+
+func (o *otherPosts) take(name string) {
+	if o.known == nil {
+		o.known = map[string]bool{}
+	}
+	o.known[name] = true
+}
+
+// taken says whether a post is recorded on another item.
+func (o *otherPosts) taken(receipt destination.Receipt) bool {
+	if o.known == nil && o.err == nil {
+		o.known, o.err = o.reconciler.postsOfOthers(o.ctx, o.item, o.destination)
+	}
+	if o.err != nil {
+		return true // nothing can be said
+	}
+	for _, name := range namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination) {
+		if o.known[name] {
+			o.passedOver = true
+			return true
+		}
+	}
+	return false
+}
+
+// postsOfOthers lists what is recorded as posted by any other delivery, live: two sources, even of two
+// namespaces, and two destinations, may post to the same account.
+func (r *FeedItemReconciler) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem, destination string) (map[string]bool, error) {
+	const page = 500
+	posted := map[string]bool{}
+	namespaces := r.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{""} // all
+	}
+	for _, namespace := range namespaces {
+		list := &v1alpha1.FeedItemList{}
+		for {
+			err := r.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
+			if err != nil {
+				return nil, err
+			}
+			for i := range list.Items {
+				other := &list.Items[i]
+				for j := range other.Status.Deliveries {
+					row := &other.Status.Deliveries[j]
+					if other.UID == item.UID && row.Destination == destination {
+						continue
+					}
+					for _, name := range namesOf(row.ID, row.URL, other.Namespace, row.Destination) {
+						posted[name] = true
+					}
+				}
+			}
+			if list.Continue == "" {
+				break
+			}
+		}
+	}
+	return posted, nil
+}
+
+// namesOf are the names of a post: its URL, and its ID at its destination.
+func namesOf(id, url, namespace, destination string) []string {
+	var names []string
+	if url != "" {
+		names = append(names, url)
+	}
+	if id != "" {
+		names = append(names, namespace+"/"+destination+"#"+id)
+	}
+	return names
+}
+
+// foundPosts keeps two deliveries that look at the same time from finding the same post.
+type foundPosts struct {
+	mu sync.Mutex
+	by map[string]string
+}
+
+// claim says whether a post that was found may be recorded for a delivery.
+func (f *foundPosts) claim(name, delivery string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.by == nil {
+		f.by = map[string]string{}
+	}
+	owner, claimed := f.by[name]
+	if claimed {
+		return owner == delivery
+	}
+	f.by[name] = delivery
+	return true
+}

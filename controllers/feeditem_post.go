@@ -1,0 +1,112 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// post is one delivery of an item that is to be worked on now, with what that takes.
+type post struct {
+	source      *v1alpha1.FeedSource
+	destination string
+	resource    schedule.Resource
+	policy      lifecycle.DeliveryPolicy
+	timeout     time.Duration
+	// to publishes, by revision of the spec and the Secret.
+	to       *publisher
+	revision string
+	// unavailable says why nothing can be posted until a person changes something; refused is set
+	// when that is because the credentials are refused, and cured is when that was cured last.
+	unavailable string
+	refused     *failure.Error
+	cured       time.Time
+	// ticket is the right to call the destination now.
+	ticket *schedule.Ticket
+	// publication is what is posted, made when there is a ticket.
+	publication destination.Post
+	// calls of this intent that have failed, and how long was waited between them.
+	calls  int
+	waited time.Duration
+	// apart says that the work goes on outside a reconcile.
+	apart bool
+	// releases that are known when the work on it begins.
+	releases lifecycle.Releases
+	// decided is set when it is known without a call what comes of the delivery.
+	decided *lifecycle.DeliveryOutcome
+}
+
+// giveBack returns the ticket, if it was not used for a call.
+func (p *post) giveBack() {
+	if p.ticket != nil {
+		p.ticket.Release()
+	}
+}
+
+// postTo finds what it takes to post to a destination.
+func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSource, name string) (*post, error) {
+	key := types.NamespacedName{Namespace: source.Namespace, Name: name}
+	p := &post{source: source, destination: name, resource: destinationResource(key), policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
+	var described v1alpha1.FeedDestination
+	switch err := r.Client.Get(ctx, key, &described); {
+	case apierrors.IsNotFound(err):
+		p.unavailable = missingObject
+		return p, nil
+	case err != nil:
+		return nil, err
+	}
+	caller, revision, withdrawn, _ := r.Services.standing(p.resource)
+	p.to, _ = caller.(*publisher)
+	p.revision, p.timeout, p.policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
+	p.cured = timeOf(described.Status.ReleasedTime)
+	if withdrawn != nil {
+		p.unavailable, p.refused = withdrawn.because, withdrawn.refused
+	}
+	return p, nil
+}
+
+// compose makes the text of a post.
+func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
+	material := destination.Material{
+		Title:      item.Spec.Title,
+		Summary:    item.Status.Summary.Text,
+		URL:        item.Spec.URL,
+		Author:     item.Spec.Author,
+		Source:     source.Name,
+		FeedTitle:  source.Status.Title,
+		Categories: item.Spec.Categories,
+		Published:  item.Published().Time,
+	}
+	if source.Spec.Summary != nil {
+		material.Language = source.Spec.Summary.Language
+	}
+	return p.to.composer.Compose(material, destination.Limits{
+		MaxCharacters: int(p.to.server.MaxCharacters), CharactersPerURL: int(p.to.server.CharactersPerURL),
+	})
+}
+
+// deliveryFailed is the outcome of a delivery that has failed.
+func (r *FeedItemReconciler) deliveryFailed(p *post, err error) lifecycle.DeliveryOutcome {
+	now := r.Clock.Now()
+	known := failure.Classify(err)
+	outcome := lifecycle.DeliveryOutcome{
+		Destination: p.destination,
+		Failure:     failure.Record(err, v1alpha1.StageDeliver, p.destination, now),
+		RetryAfter:  known.RetryAfter,
+	}
+	if known.Category == v1alpha1.CategoryAuth {
+		outcome.Failure.Time = failedAt(p.cured, now)
+	}
+	return outcome
+}

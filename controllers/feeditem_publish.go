@@ -1,0 +1,204 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// publish makes a post whose intent is written on the item, and returns the item with its result; nil
+// where the result does not belong on it any more, or is still to come. A stop of the manager does
+// not end a call. One that has failed in a way that may pass in seconds is made again, apart (R3.3).
+func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+	outcome, wait := r.call(ctx, item, p)
+	if outcome == nil {
+		return item, nil
+	}
+	if wait == 0 {
+		return r.recordDelivery(context.WithoutCancel(ctx), item, p, *outcome)
+	}
+	again := func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+		return r.publishAgain(ctx, item, p, *outcome, wait)
+	}
+	if p.apart {
+		return again(ctx, item, p)
+	}
+	if !r.underWay.begin(item, p.destination) { // somebody is at it in another way
+		return r.recordDelivery(context.WithoutCancel(ctx), item, p, *outcome)
+	}
+	repeated := *p
+	repeated.apart = true
+	r.Background.run(func() { r.workApart(ctx, item.DeepCopy(), &repeated, again) })
+	return nil, nil
+}
+
+// publishAgain makes a call again, once a while has passed, until it succeeds or is not to be
+// repeated any more. The intent that is on the item covers all these calls.
+func (r *FeedItemReconciler) publishAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+	outcome lifecycle.DeliveryOutcome, wait time.Duration,
+) (*v1alpha1.FeedItem, error) {
+	for wait > 0 && r.mayCallAgain(ctx, item, p, wait) {
+		last, next := r.call(ctx, item, p)
+		if last == nil {
+			break
+		}
+		outcome, wait = *last, next
+	}
+	return r.recordDelivery(context.WithoutCancel(ctx), item, p, outcome)
+}
+
+// mayCallAgain waits, and then takes another ticket for a post that is still wanted; also for a
+// destination that is busy, as long as the waits of the attempt allow that.
+func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
+	turn := r.Schedule.Enter("again/" + string(item.UID) + "/" + p.destination)
+	defer turn.Leave()
+	for {
+		select {
+		case <-r.Clock.After(wait):
+		case <-ctx.Done(): // what has failed is written down before the operator ends
+			return false
+		}
+		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) {
+			return false
+		}
+		if ticket, free := turn.Try(deliveryRank(item), p.resource); free {
+			turn.Entrust(ticket)
+			p.ticket = ticket
+			return true
+		}
+		free, known, _ := r.Schedule.Wait(p.resource)
+		wait = free.Sub(r.Clock.Now())
+		if p.waited += wait; !known || wait <= 0 || p.waited > r.InPlace.MaxWait {
+			return false
+		}
+	}
+}
+
+// stillWanted says that a post is to be made as it was when its intent was written.
+func (r *FeedItemReconciler) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *post) bool {
+	var now v1alpha1.FeedItem
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(item), &now); err != nil || now.UID != item.UID || !now.DeletionTimestamp.IsZero() {
+		return false
+	}
+	source, err := sourceOf(ctx, r.Client, item)
+	if err != nil || source == nil || source.Spec.Suspend || !source.Delivers(p.destination) {
+		return false
+	}
+	_, revision, _, _ := r.Services.standing(p.resource)
+	return revision == p.revision
+}
+
+// timeForCall says that after a wait half of the destination's timeout is left of the intent: a call
+// that is cut off by its end turns a failure that is certain into one that nobody knows the end of.
+func (r *FeedItemReconciler) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
+	notAfter := lifecycle.RowOf(item, p.destination).NotAfter
+	return !r.Clock.Now().Add(wait + p.timeout/2).After(notAfter.Time)
+}
+
+// call makes one call with the ticket of the post, and says after which wait it is to be made again;
+// 0 is for never. The outcome is nil where it was too late for a call.
+func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
+	row := lifecycle.RowOf(item, p.destination)
+	notAfter := row.NotAfter.DeepCopy()
+	remaining := notAfter.Sub(r.Clock.Now())
+	if remaining <= 0 { // this process was stopped for so long that another may be at it
+		p.ticket.Release()
+		ctrl.LoggerFrom(ctx).Info("Post not made: its time has passed", "destination", p.destination)
+		return nil, 0
+	}
+	attempt := telemetry.Attempt{Began: r.Clock.Now()}
+	r.Stream.StageStarted(item, attempt, v1alpha1.StageDeliver, p.destination, attempt.Began)
+	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
+	defer cancel()
+	receipt, err := deliverSafely(calling, p.to, row.Key, p.publication)
+	again := r.Services.ended(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
+
+	outcome := &lifecycle.DeliveryOutcome{Destination: p.destination}
+	var wait time.Duration
+	switch {
+	case err == nil:
+		outcome.Posted, outcome.ID, outcome.URL = true, maskedWithin(cut(receipt.ID, 128), 128), maskedWithin(cut(receipt.URL, 2048), 2048)
+	case again:
+		outcome.Again = true
+		r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.destination, failure.Classify(err), r.Clock.Now())
+	default:
+		*outcome = r.deliveryFailed(p, err)
+		outcome.Uncertain = !destination.Certain(err)
+		if !outcome.Uncertain && ctx.Err() == nil {
+			wait = r.waitInPlace(item, p, failure.Classify(err))
+		}
+		if wait > 0 {
+			r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.destination, failure.Classify(err), r.Clock.Now())
+		}
+	}
+	outcome.NotAfter, outcome.Token, outcome.Began = notAfter, lifecycle.Token(item), attempt.Began
+	return outcome, wait
+}
+
+// waitInPlace is how long to wait before a failed call is made again within its intent, 0 where it is
+// not.
+func (r *FeedItemReconciler) waitInPlace(item *v1alpha1.FeedItem, p *post, failed *failure.Error) time.Duration {
+	p.calls++
+	wait, again := r.InPlace.Wait(v1alpha1.StageDeliver, failed, p.calls, p.waited, string(item.UID)+"/"+p.destination)
+	if !again || !r.timeForCall(item, p, wait) {
+		return 0
+	}
+	p.waited += wait
+	return wait
+}
+
+// deliverSafely turns a panic of a library into a failure of which nobody knows what it has done.
+func deliverSafely(ctx context.Context, to *publisher, key string, publication destination.Post) (receipt destination.Receipt, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = failure.Panicked(value, debug.Stack())
+		}
+	}()
+	return to.Deliver(ctx, key, publication)
+}
+
+// recordDelivery writes down what a delivery has come to, whatever happened to the item meanwhile.
+func (r *FeedItemReconciler) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+	outcome lifecycle.DeliveryOutcome,
+) (*v1alpha1.FeedItem, error) {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	before, now := item.DeepCopy(), r.Clock.Now()
+	outcome.Releases = r.releases(ctx, item) // those that came during the call too: it counts for them
+	var written *v1alpha1.FeedItem
+	var history []v1alpha1.HistoryEntry
+	err := r.recordItem(ctx, p.source, item, func(live *v1alpha1.FeedItem) bool {
+		written, history = nil, live.Status.History
+		if live.UID != before.UID || !lifecycle.SettleDelivery(live, outcome, p.policy, now) {
+			return false
+		}
+		written = live
+		return true
+	})
+	if err != nil || written == nil {
+		return nil, err
+	}
+	r.tellDelivery(history, written, p, &outcome)
+	r.tell(before, written)
+	return written, nil
+}
+
+// asFailure is an error in the form in which services know it, nil for none.
+func asFailure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure.Classify(err)
+}

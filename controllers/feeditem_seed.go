@@ -1,0 +1,92 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// seeder opens the schedule after a start: first everybody who waits is in line, then the first
+// is let through. Else those would go first whom the cache happens to list first.
+type seeder struct {
+	reconciler *FeedItemReconciler
+	synced     func(context.Context) bool
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (s *seeder) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (s *seeder) Start(ctx context.Context) error {
+	if !s.synced(ctx) {
+		return ctx.Err()
+	}
+	r := s.reconciler
+	var items v1alpha1.FeedItemList
+	if err := r.Client.List(ctx, &items, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	sources := map[types.NamespacedName]*v1alpha1.FeedSource{}
+	for i := range items.Items {
+		if err := s.seed(ctx, &items.Items[i], sources, r.Clock.Now()); err != nil {
+			return err
+		}
+	}
+	r.Schedule.Open()
+	return nil
+}
+
+// seed puts one item in line for what it needs, if it is due. Which page it needs shows later.
+func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[types.NamespacedName]*v1alpha1.FeedSource, now time.Time) error {
+	action := s.reconciler.next(ctx, item).Action
+	if action != lifecycle.Summarize && action != lifecycle.Deliver {
+		return nil
+	}
+	r := s.reconciler
+	key := types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
+	source, known := sources[key]
+	if !known {
+		var err error
+		if source, err = sourceOf(ctx, r.Client, item); err != nil {
+			return err
+		}
+		sources[key] = source
+	}
+	if source == nil || source.UID != item.Spec.SourceRef.UID || source.Spec.Suspend {
+		return nil
+	}
+	turn := r.Schedule.Enter(scheduleKey(itemKey, client.ObjectKeyFromObject(item)))
+	defer turn.Leave()
+	if action == lifecycle.Deliver {
+		view := r.freed(item, r.releases(ctx, item))
+		for i := range view.Status.Deliveries {
+			row := &view.Status.Deliveries[i]
+			if at, open := lifecycle.Due(row, now); open && !at.After(now) {
+				id := destinationResource(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
+				releaseIfGranted(turn.Acquire(deliveryRank(item), id))
+			}
+		}
+		return nil
+	}
+	chain, err := r.chainOf(ctx, item, source)
+	if err != nil {
+		return err
+	}
+	releaseIfGranted(turn.Acquire(rankOf(item), resourcesOf(able(chain, toBeScreened(item, source)))...))
+	return nil
+}
+
+func releaseIfGranted(ticket *schedule.Ticket, granted bool) {
+	if granted {
+		ticket.Release()
+	}
+}

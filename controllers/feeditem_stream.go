@@ -1,0 +1,48 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// tellAttempt tells what an attempt at a summary came to, once that is written, and which posts wait
+// for their turn then. History is that of the item before.
+func (r *FeedItemReconciler) tellAttempt(history []v1alpha1.HistoryEntry, before, after *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+	outcome lifecycle.Outcome, now time.Time,
+) {
+	attempt := telemetry.Attempt{Began: outcome.Began, MaxRetries: lifecycle.PolicyOf(source).MaxRetries}
+	for _, failed := range outcome.ProviderFailures {
+		if outcome.Summary != nil && outcome.Summary.Provider == failed.Name {
+			continue // it has succeeded when it was called again
+		}
+		attempt.FallbackFrom = append(attempt.FallbackFrom, failed.Name)
+	}
+	r.tellEntries(history, after, attempt, now)
+	for i := range after.Status.Deliveries {
+		row := &after.Status.Deliveries[i]
+		if row.State == v1alpha1.DeliveryQueued && lifecycle.RowOf(before, row.Destination) == nil {
+			r.Stream.DeliveryQueued(after, row.Destination, now)
+		}
+	}
+}
+
+// tellDelivery tells what an attempt at a delivery came to, once that is written.
+func (r *FeedItemReconciler) tellDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
+	attempt := telemetry.Attempt{MaxRetries: p.policy.MaxRetries}
+	if outcome != nil {
+		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
+	}
+	r.tellEntries(history, after, attempt, r.Clock.Now())
+}
+
+func (r *FeedItemReconciler) tellEntries(history []v1alpha1.HistoryEntry, item *v1alpha1.FeedItem, attempt telemetry.Attempt, now time.Time) {
+	for _, entry := range lifecycle.Added(history, item.Status.History) {
+		r.Stream.StageEnded(item, entry, attempt, now)
+	}
+}

@@ -1,0 +1,205 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// byFailing indexes the FeedItems by the services where they have failed in their last attempt.
+const byFailing = "status.failedAt"
+
+// failedAtOf names the services where an item has failed in its last attempt.
+func failedAtOf(item *v1alpha1.FeedItem) []string {
+	failings := lifecycle.Failings(item)
+	names := make([]string, 0, len(failings))
+	for _, at := range failings {
+		names = append(names, refuser(item, lifecycle.Refusal(at)).String())
+	}
+	return names
+}
+
+// itemsFailedAt lists the cached items that have failed at a service in their last attempt.
+func itemsFailedAt(ctx context.Context, reader client.Reader, id schedule.Resource) ([]v1alpha1.FeedItem, error) {
+	var list v1alpha1.FeedItemList
+	err := reader.List(ctx, &list, client.InNamespace(keyNamed(id.Name).Namespace),
+		client.MatchingFields{byFailing: id.String()}, client.UnsafeDisableDeepCopy)
+	return list.Items, err
+}
+
+// slimFailures is what the cached form of a finished item keeps of its failures: where they were, and
+// when. Those that failed may be released by a person who retries all that has failed there.
+func slimFailures(item *v1alpha1.FeedItem) ([]v1alpha1.ProviderFailure, []v1alpha1.Delivery) {
+	if item.Status.Phase != v1alpha1.PhaseFailed {
+		return nil, nil
+	}
+	rows := make([]v1alpha1.Delivery, 0, len(item.Status.Deliveries))
+	for _, row := range item.Status.Deliveries {
+		slim := v1alpha1.Delivery{Destination: shared(row.Destination), State: row.State, NotAfter: row.NotAfter}
+		if row.Failure != nil {
+			slim.Failure = &v1alpha1.Failure{Category: row.Failure.Category, Type: row.Failure.Type, Time: row.Failure.Time}
+		}
+		rows = append(rows, slim)
+	}
+	return item.Status.ProviderFailures, rows
+}
+
+// releasedNow lets through what a person has asked to have retried just now, or what was cured.
+var releasedNow = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return !releaseOf(e.ObjectOld).Equal(releaseOf(e.ObjectNew))
+	},
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
+// releaseOf is when what had failed was last released, for whatever reason.
+func releaseOf(object client.Object) time.Time {
+	switch parent := object.(type) {
+	case *v1alpha1.FeedSource:
+		return timeOf(parent.Status.ReleasedTime)
+	case serviceObject:
+		forced, cured := timeOf(parent.Service().ForcedTime), timeOf(parent.Service().ReleasedTime)
+		if cured.After(forced) {
+			return cured
+		}
+		return forced
+	}
+	return time.Time{}
+}
+
+// failedItemsOf names the items that have failed at a service, or of a source.
+func (r *FeedItemReconciler) failedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
+	items, err := failedItems(ctx, r.Client, object)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Items to be retried could not be listed", "of", object.GetName())
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(items))
+	for i := range items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
+	}
+	if _, isProvider := object.(*v1alpha1.AIProvider); isProvider {
+		for _, name := range r.open.failedAt(client.ObjectKeyFromObject(object)) {
+			requests = append(requests, reconcile.Request{NamespacedName: name})
+		}
+	}
+	return requests
+}
+
+func failedItems(ctx context.Context, reader client.Reader, object client.Object) ([]v1alpha1.FeedItem, error) {
+	key := client.ObjectKeyFromObject(object)
+	switch parent := object.(type) {
+	case *v1alpha1.AIProvider:
+		return itemsFailedAt(ctx, reader, providerResource(key))
+	case *v1alpha1.FeedDestination:
+		return itemsFailedAt(ctx, reader, destinationResource(key))
+	case *v1alpha1.FeedSource:
+		items, err := itemsOf(ctx, reader, parent)
+		var failed []v1alpha1.FeedItem
+		for i := range items {
+			if !lifecycle.LastFailure(&items[i]).IsZero() {
+				failed = append(failed, items[i])
+			}
+		}
+		return failed, err
+	}
+	return nil, nil
+}
+
+// releases are those that may concern an item, or an attempt at it that has failed at providers.
+func (r *FeedItemReconciler) releases(ctx context.Context, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.Releases {
+	known := lifecycle.Releases{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
+	if source, err := sourceOf(ctx, r.Client, item); err == nil && source != nil {
+		known.Source = timeOf(source.Status.ReleasedTime)
+	}
+	forced := func(service serviceObject, name string) time.Time {
+		return r.forcedTime(ctx, service, item.Namespace, name)
+	}
+	if item.Status.Summary == nil {
+		for _, failed := range append(failures, item.Status.ProviderFailures...) {
+			known.Providers[failed.Name] = forced(&v1alpha1.AIProvider{}, failed.Name)
+		}
+	}
+	for i := range item.Status.Deliveries {
+		name := item.Status.Deliveries[i].Destination
+		known.Destinations[name] = forced(&v1alpha1.FeedDestination{}, name)
+	}
+	return known
+}
+
+// released is what is to be done with an item that has no step of its own now: what a person wants
+// to have retried. It stays as it is while every provider that it could ask refuses its credentials.
+func (r *FeedItemReconciler) released(ctx context.Context, item *v1alpha1.FeedItem, step lifecycle.Step) lifecycle.Step {
+	if lifecycle.LastFailure(item).IsZero() {
+		return step
+	}
+	next := r.releases(ctx, item).Next(item, step, r.Clock.Now())
+	if next.Action != lifecycle.Summarize {
+		return next
+	}
+	source, err := sourceOf(ctx, r.Client, item)
+	if err != nil || source == nil {
+		return step
+	}
+	chain, err := r.chainOf(ctx, item, source)
+	if err != nil {
+		return step
+	}
+	_, refused := r.allRefused(item, able(chain, toBeScreened(item, source)))
+	if refused && !r.open.begun(item) { // else a call was made, and is to be written down
+		return step
+	}
+	return next
+}
+
+// retriedSince says that somebody has asked for a retry of what has failed at a provider, since an
+// attempt began that has failed there and goes on with the next one.
+func (r *FeedItemReconciler) retriedSince(ctx context.Context, source *v1alpha1.FeedSource, open *openAttempt) bool {
+	for _, ref := range slices.Concat(source.Spec.Providers, source.Judges()) {
+		if open.HasFailed(ref.Name) && r.forcedTime(ctx, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
+			return true
+		}
+	}
+	return false
+}
+
+// forcedTime is when somebody last asked for a retry of what has failed at a service.
+func (r *FeedItemReconciler) forcedTime(ctx context.Context, service serviceObject, namespace, name string) time.Time {
+	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, service); err != nil {
+		return time.Time{} // not there, so nobody has asked
+	}
+	return timeOf(service.Service().ForcedTime)
+}
+
+// freed is an item as it is with what is released, to decide by. What is written is worked out on
+// the item as it is.
+func (r *FeedItemReconciler) freed(item *v1alpha1.FeedItem, known lifecycle.Releases) *v1alpha1.FeedItem {
+	view := item.DeepCopy()
+	if !known.Release(view, r.Clock.Now()) {
+		return item
+	}
+	return view
+}
+
+// dueByItself says that a delivery is due whether or not it is released.
+func (r *FeedItemReconciler) dueByItself(item *v1alpha1.FeedItem, destination string) bool {
+	now := r.Clock.Now()
+	at, open := lifecycle.Due(lifecycle.RowOf(item, destination), now)
+	return open && !at.After(now)
+}

@@ -1,0 +1,263 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// How often a service is looked at when nothing happens to it.
+const (
+	// lookAtSecret is how often the Secret of a service is read that is closed for it (R3.8).
+	lookAtSecret = 30 * time.Second
+	// lookAtRotation is how often the Secret is read of a service that works, for a key that was
+	// replaced while the old one is still good.
+	lookAtRotation = 5 * time.Minute
+	// checkAgain is how often a service is asked about itself: a server may change its limits.
+	checkAgain = time.Hour
+	// longestCheck bounds one such question, so that those who hang do not hold up the others.
+	longestCheck = 15 * time.Second
+	// checkRefused is how often a service is asked again that cannot work with its spec.
+	checkRefused = 10 * time.Minute
+)
+
+// serviceObject is the kind of a service: AIProvider or FeedDestination.
+type serviceObject interface {
+	client.Object
+	Service() *v1alpha1.ServiceStatus
+	SecretRef() *v1alpha1.SecretReference
+	Suspended() bool
+	Timeout() time.Duration
+}
+
+// servicePointer is a pointer to such an object.
+type servicePointer[T any] interface {
+	*T
+	serviceObject
+}
+
+// serviceReconciler keeps one kind of services open or closed, and says on their status which and
+// why. The kinds differ in the functions.
+type serviceReconciler[T any, P servicePointer[T]] struct {
+	Clock    clock.PassiveClock
+	Client   client.Client
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Services *services
+
+	// resource is how the schedule knows the service.
+	resource func(client.ObjectKey) schedule.Resource
+	// stage is the part of the work on an item in which the service is called.
+	stage v1alpha1.Stage
+	// secretKey is the key of the Secret that holds the credentials.
+	secretKey string
+	// limit is how hard the service may be asked.
+	limit func(P) schedule.Limit
+	// peer is the part of the spec that says who is called.
+	peer func(P) any
+	// connect makes what calls the service. An error is for a person: the spec cannot work.
+	connect func(object P, credentials string) (any, error)
+	// check asks the service about itself; answer notes on the status what it says.
+	check func(ctx context.Context, object P, caller any) (answer func(P), err error)
+	// usable says, of a service that could not be asked, whether it may be called all the same: by what
+	// it has said before of this spec and these credentials, if it has.
+	usable func(object P, caller any, answered bool) bool
+	// counted notes on the status what calls have come to.
+	counted func(object P, calls tally)
+	// lastCall is when the service was called last, as far as its pace depends on that.
+	lastCall func(object P) time.Time
+	// resume takes over from the status what only this kind has learned before a restart.
+	resume func(id schedule.Resource, object P)
+	// working says in words what the service does when all is well.
+	working func(object P) string
+	// transition tells about a change of readiness.
+	transition func(object P, said verdict)
+	// retryRequested tells that a person asked for a retry of what has failed there.
+	retryRequested func(object P, items int)
+	// Waker brings back the items that were given up for the service.
+	Waker *waker
+}
+
+// standing is what one look at a service has come to.
+type standing[P any] struct {
+	// open says that the service may be called; then its availability says the rest.
+	open bool
+	said verdict
+	// again is when to look again by itself; zero for never.
+	again time.Duration
+	// refused are the credentials that were refused, by their version, and refusal says how.
+	refused string
+	refusal *failure.Error
+	// checkedFor is the peer of which the service has told about itself, and answer notes what.
+	checkedFor string
+	answer     func(P)
+}
+
+// reconcile opens or closes a service, and writes down which and why.
+func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	id := r.resource(request.NamespacedName)
+	found := P(new(T))
+	if err := r.Client.Get(ctx, request.NamespacedName, found); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.Services.forget(id)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !found.GetDeletionTimestamp().IsZero() {
+		r.Services.withdraw(id, "", withdrawal{because: "it is being deleted"})
+		return ctrl.Result{}, nil
+	}
+	if _, _, _, seen := r.Services.standing(id); !seen {
+		if err := r.restore(ctx, id, found); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	r.clearPauses(id, found)
+	stands, err := r.look(ctx, id, found)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.writeDown(ctx, id, found, stands); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	return ctrl.Result{RequeueAfter: stands.again}, nil
+}
+
+// restore takes over from the status what an operator before this one has learned.
+func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resource, found P) error {
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
+		return err
+	}
+	status := found.Service()
+	r.resume(id, found)
+	r.Services.restore(id, status.CheckedFor, availabilityOf(status.Availability))
+	if status.RefusedCredentials != "" && status.LastFailure != nil && status.ObservedGeneration == found.GetGeneration() {
+		refused := failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, status.LastFailure.Message)
+		r.Services.withdraw(id, revisionOf(found, status.RefusedCredentials), withdrawal{because: clause(refused.Message), refused: refused})
+	}
+	return nil
+}
+
+// look finds out whether the service can be called, and opens or closes it.
+func (r *serviceReconciler[T, P]) look(ctx context.Context, id schedule.Resource, found P) (standing[P], error) {
+	if found.Suspended() {
+		r.Services.withdraw(id, "", withdrawal{because: "it is suspended"})
+		return standing[P]{said: verdict{
+			reason: v1alpha1.ReasonSuspended, message: "Suspended: it is not called, and items that need it wait",
+		}}, nil
+	}
+	credentials, version, err := r.credentials(ctx, found)
+	if unusable, ok := errors.AsType[*unusableSecret](err); ok {
+		r.Services.withdraw(id, "", withdrawal{because: unusable.Error()})
+		return standing[P]{
+			said:  verdict{reason: v1alpha1.ReasonCredentialsMissing, message: unusable.Error(), stalled: true},
+			again: lookAtSecret,
+		}, nil
+	}
+	if err != nil {
+		return standing[P]{}, err
+	}
+	revision := revisionOf(found, version)
+	caller, current, why, _ := r.Services.standing(id)
+	same := current == revision
+	switch {
+	case same && why != nil && why.refused != nil:
+		return refusedStanding[P](why.refused, version), nil //nolint:nilerr // the error is the service's, and is told
+	case same && why != nil && why.until.After(r.Clock.Now()):
+		return standing[P]{
+			said:  verdict{reason: v1alpha1.ReasonConfigurationRefused, message: why.because, stalled: true},
+			again: min(why.until.Sub(r.Clock.Now()), lookAtSecret), // the fault may be in the Secret
+		}, nil
+	case same && caller != nil && !r.checkDue(found, version):
+		return standing[P]{open: true, again: r.nextLook(id, found)}, nil
+	}
+	fresh, err := r.connect(found, credentials)
+	if err != nil {
+		return r.configurationRefused(id, revision, err.Error()), nil
+	}
+	return r.ask(ctx, id, found, fresh, revision, version)
+}
+
+// ask asks the service about itself, and opens or closes it by its answer.
+func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource, found P, caller any, revision, version string) (standing[P], error) {
+	bounded, cancel := context.WithTimeout(ctx, min(found.Timeout(), longestCheck))
+	defer cancel()
+	answer, err := r.check(bounded, found, caller)
+	if ctx.Err() != nil {
+		return standing[P]{}, ctx.Err()
+	}
+	failed := failure.Classify(err)
+	switch {
+	case failed == nil:
+	case failed.Category == v1alpha1.CategoryAuth:
+		r.Services.withdraw(id, revision, withdrawal{because: clause(failed.Error()), refused: failed})
+		return refusedStanding[P](failed, version), nil
+	case failed.Category == v1alpha1.CategoryValidation:
+		return r.configurationRefused(id, revision, failed.Error()), nil
+	case !r.usable(found, caller, found.Service().CheckedFor == r.peerOf(found, version)):
+		r.Services.withdraw(id, revision, withdrawal{because: "it could not be asked about itself"})
+		return standing[P]{
+			said:  verdict{reason: v1alpha1.ReasonCheckFailed, message: failed.Error(), retrying: true},
+			again: lookAtSecret,
+		}, nil
+	default: // whether it works, the next call will show
+		ctrl.LoggerFrom(ctx).Info("Service could not be asked about itself", "error", failed.Error())
+	}
+	_, before, _, _ := r.Services.standing(id)
+	r.Services.offer(id, caller, revision, r.peerOf(found, version), r.limit(found), r.lastCall(found))
+	if before != "" && before != revision {
+		r.wakeWaiting(ctx, found.GetNamespace())
+	}
+	stands := standing[P]{open: true, again: r.nextLook(id, found), answer: answer}
+	if failed == nil {
+		stands.checkedFor = r.peerOf(found, version)
+	} else {
+		stands.again = lookAtSecret
+	}
+	return stands, nil
+}
+
+func (r *serviceReconciler[T, P]) configurationRefused(id schedule.Resource, revision, message string) standing[P] {
+	r.Services.withdraw(id, revision, withdrawal{because: clause(message), until: r.Clock.Now().Add(checkRefused)})
+	return standing[P]{
+		said:  verdict{reason: v1alpha1.ReasonConfigurationRefused, message: message, stalled: true},
+		again: lookAtSecret,
+	}
+}
+
+func refusedStanding[P any](refused *failure.Error, version string) standing[P] {
+	return standing[P]{
+		said: verdict{
+			reason:  v1alpha1.ReasonCredentialsRefused,
+			message: clause(refused.Error()) + ". What the Secret holds is not used any more until it is changed", stalled: true,
+		},
+		again:   lookAtSecret,
+		refused: version,
+		refusal: refused,
+	}
+}
+
+// credentials reads what the service is called with, and its version.
+func (r *serviceReconciler[T, P]) credentials(ctx context.Context, found P) (credentials, version string, err error) {
+	ref := found.SecretRef()
+	if ref == nil {
+		return "", "", nil
+	}
+	return credentialsOf(ctx, r.Live, found.GetNamespace(), *ref, r.secretKey)
+}
+
+// serviceOptions let several services be asked about themselves at once: one may be slow.
+var serviceOptions = controller.Options{MaxConcurrentReconciles: 8}

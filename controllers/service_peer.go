@@ -1,0 +1,79 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// revisionOf names what a service is called with: the object, its spec, and its credentials.
+func revisionOf(object client.Object, credentials string) string {
+	return fmt.Sprintf("%s/%d/%s", object.GetUID(), object.GetGeneration(), credentials)
+}
+
+// peerOf names whom a service calls, and with which credentials. What was learned of one peer says
+// nothing of another.
+func (r *serviceReconciler[T, P]) peerOf(object P, credentials string) string {
+	spec, err := json.Marshal(r.peer(object))
+	if err != nil {
+		return "" // cannot be: it came as JSON
+	}
+	sum := sha256.Sum256(spec)
+	return fmt.Sprintf("%s/%s/%s", object.GetUID(), hex.EncodeToString(sum[:8]), credentials)
+}
+
+// clause is a message as a part of a longer one.
+func clause(message string) string { return strings.TrimRight(message, ". ") }
+
+// nextLook is when an open service is to be looked at again.
+func (r *serviceReconciler[T, P]) nextLook(id schedule.Resource, found P) time.Duration {
+	next := checkAgain
+	if found.SecretRef() != nil {
+		next = lookAtRotation
+	}
+	if until, spent := r.Services.schedule.TokensSpent(id); spent {
+		next = min(next, max(until.Sub(r.Clock.Now()), time.Second))
+	}
+	availability := r.Services.schedule.Availability(id)
+	if remaining := availability.Remaining(r.Clock.Now()); remaining >= longPause || availability.State == schedule.StateOpen && remaining > 0 {
+		next = min(next, remaining) // what the status says of it ends then
+	}
+	return next
+}
+
+// checkDue says that a service has not been asked about itself for long.
+func (r *serviceReconciler[T, P]) checkDue(found P, version string) bool {
+	last := found.Service().CheckedTime
+	if found.Service().CheckedFor != r.peerOf(found, version) {
+		last = nil
+	}
+	return found.SecretRef() != nil && (last == nil || r.Clock.Now().Sub(last.Time) >= checkAgain)
+}
+
+// wakeWaiting has the items looked at again that wait for a service which is another one now: it may
+// be able to do what it could not do before, so that they stand in no line for it.
+func (r *serviceReconciler[T, P]) wakeWaiting(ctx context.Context, namespace string) {
+	var items v1alpha1.FeedItemList
+	if err := r.Client.List(ctx, &items, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Items that wait could not be listed")
+		return
+	}
+	for i := range items.Items {
+		if item := &items.Items[i]; item.Status.Reason == v1alpha1.ReasonWaiting {
+			r.Waker.itemLater(client.ObjectKeyFromObject(item), 0)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// say says of a service that may be called how it stands.
+func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availability schedule.Availability) verdict {
+	until, spent := r.Services.schedule.TokensSpent(id)
+	if said, yes := sayTokens(until, spent, availability); yes {
+		return said
+	}
+	return r.sayAvailability(id, found, availability)
+}
+
+// sayAvailability says what the calls of a service have come to.
+func (r *serviceReconciler[T, P]) sayAvailability(id schedule.Resource, found P, availability schedule.Availability) verdict {
+	remaining := availability.Remaining(r.Clock.Now())
+	if availability.State != schedule.StateOpen && remaining < longPause {
+		return verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: r.working(found)}
+	}
+	because := ""
+	if last := r.Services.lastFailure(id, found.Service()); last != nil {
+		because = ": " + clause(last.Message)
+	}
+	until := wholeSecond(availability.Until).UTC().Format(time.RFC3339)
+	said := verdict{retrying: true}
+	switch availability.State {
+	case schedule.StateQuotaSpent:
+		said.reason, said.message = v1alpha1.ReasonQuotaSpent, fmt.Sprintf("The quota is spent; not called until %s%s", until, because)
+	case schedule.StateOpen:
+		said.reason = v1alpha1.ReasonCircuitOpen
+		said.message = fmt.Sprintf("Failed %d times in a row; not called until %s, then tried once%s", availability.Failures, until, because)
+		if remaining == 0 {
+			said.message = fmt.Sprintf("Failed %d times in a row; tried once with the next item%s", availability.Failures, because)
+		}
+	case schedule.StateCoolingDown, schedule.StateReady, schedule.StateDown:
+		said.reason, said.message = v1alpha1.ReasonCoolingDown, fmt.Sprintf("Asked to be left alone; not called until %s%s", until, because)
+	}
+	return said
+}
+
+// longPause is how long a pause has to be for a service to be called not ready for it. Shorter
+// ones come and go all day long.
+const longPause = time.Minute
+
+// writeDown writes what a look has come to, with what calls have come to since the last time.
+func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Resource, found P, stands standing[P]) error {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	calls := r.Services.take(id)
+	now := r.Clock.Now()
+	before := readyOf(found.Service().Conditions)
+	generation := found.GetGeneration()
+	var givenUp time.Time
+	var items []types.NamespacedName
+	var err error
+	if stands.open {
+		givenUp, items, err = givenUpFor(ctx, r.Client, id)
+	}
+	asked := retry{token: retryToken(found), last: found.Service().LastHandledRetry}
+	if err == nil && asked.isNew() {
+		err = asked.concern(ctx, r.Client, found)
+	}
+	var said verdict
+	if err == nil {
+		said, err = r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
+	}
+	if err != nil {
+		r.Services.giveBack(id, calls)
+		return err
+	}
+	r.Services.schedule.TokensWritten(id, calls.today)
+	if after := readyOf(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
+		r.transition(found, said)
+	}
+	if asked.noted {
+		r.tellRetry(ctx, found, asked)
+	}
+	// Most are woken by the cure that was written just now; one that was given up while it was
+	// written has nobody else.
+	for _, item := range items {
+		r.Waker.itemLater(item, 0)
+	}
+	return nil
+}
+
+// patch writes the status, and returns what its conditions say: of a service that is open, by the
+// availability that is written with them.
+func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands standing[P],
+	calls tally, givenUp, now time.Time, asked *retry,
+) (verdict, error) {
+	said, availability := stands.said, r.Services.availability(id)
+	err := record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+		status := live.Service()
+		if stands.checkedFor != "" {
+			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, cut(stands.checkedFor, 256)
+		}
+		if stands.answer != nil {
+			stands.answer(live)
+		}
+		calls.addTo(status)
+		r.counted(live, calls)
+		r.noteCredentials(status, stands, givenUp, now)
+		asked.note(live, &status.LastHandledRetry, &status.ForcedTime, now)
+		if stands.open {
+			said = r.say(id, live, availability)
+		}
+		status.ObservedGeneration = generation
+		setReady(&status.Conditions, generation, said, now)
+		status.Availability = availabilityStatus(availability)
+		return true
+	})
+	return said, err
+}
+
+// noteCredentials notes credentials that were refused, and when that was cured: whenever the service
+// is open while items are given up for it that were not released since.
+func (r *serviceReconciler[T, P]) noteCredentials(status *v1alpha1.ServiceStatus, stands standing[P], givenUp, now time.Time) {
+	switch {
+	case stands.refused != "":
+		if status.RefusedCredentials != stands.refused || status.LastFailure == nil {
+			status.LastFailure = failure.Record(stands.refusal, r.stage, "", now)
+		}
+		status.RefusedCredentials = stands.refused
+	case !stands.open:
+	case status.RefusedCredentials != "", !givenUp.IsZero() && !timeOf(status.ReleasedTime).After(givenUp):
+		status.RefusedCredentials, status.CredentialsNotices = "", nil
+		status.ReleasedTime = lifecycle.ReleasedAt(status.ReleasedTime, givenUp, now)
+	}
+}
+
+// failedAt returns the time of a failure that happens now at a service that was cured last at a
+// time: after that, though it is noted by the second only.
+func failedAt(cured, now time.Time) metav1.Time { return lifecycle.FailedAfter(cured, now) }
+
+// flush writes the counters of a service that is not looked at any more because the operator stops.
+func (r *serviceReconciler[T, P]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
+	calls := r.Services.take(id)
+	found := P(new(T))
+	err := r.Live.Get(ctx, key, found)
+	if err == nil {
+		err = record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+			live.Service().Availability = availabilityStatus(r.Services.availability(id))
+			calls.addTo(live.Service())
+			r.counted(live, calls)
+			return true
+		})
+	}
+	if client.IgnoreNotFound(err) != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Counters could not be written", "service", key)
+	}
+}
+
+// availabilityOf is the availability that a status holds.
+func availabilityOf(held *v1alpha1.Availability) schedule.Availability {
+	if held == nil || held.State == v1alpha1.AvailabilityState(schedule.StateDown) || ownQuota(held) {
+		return schedule.Availability{}
+	}
+	availability := schedule.Availability{State: schedule.State(held.State), Failures: int(held.Failures)}
+	if held.Until != nil {
+		availability.Until = held.Until.Time
+	}
+	return availability
+}
+
+// availabilityStatus is an availability as a status holds it.
+func availabilityStatus(known schedule.Availability) *v1alpha1.Availability {
+	held := &v1alpha1.Availability{State: v1alpha1.AvailabilityState(known.State), Failures: bounded(known.Failures)}
+	if known.State == "" {
+		held.State = v1alpha1.AvailabilityState(schedule.StateReady)
+	}
+	if !known.Until.IsZero() {
+		held.Until = &metav1.Time{Time: wholeSecond(known.Until)}
+	}
+	return held
+}
+
+// wholeSecond is a time as the API keeps it, never earlier than it is.
+func wholeSecond(at time.Time) time.Time {
+	if whole := at.Truncate(time.Second); whole.Before(at) {
+		return whole.Add(time.Second)
+	}
+	return at
+}

@@ -1,0 +1,80 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
+)
+
+// queues counts when all feeds list new entries at once and the destination takes two posts at a
+// time, as by default: an item that has to wait for its turn costs one write more.
+func (m *writeCount) queues(ctx context.Context) ([]row, error) {
+	progress("Counting writes: later polls, while posts have to wait for each other …")
+	_, account := newServiceObjects(m.namespace)
+	patch := fmt.Appendf(nil, `{"spec":{"maxConcurrent":%d}}`, v1alpha1.DefaultDestinationConcurrency)
+	if err := m.plane.client.Patch(ctx, account, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return nil, err
+	}
+	if err := m.plane.untilReady(ctx, m.namespace); err != nil {
+		return nil, err
+	}
+	if err := m.look(ctx); err != nil {
+		return nil, err
+	}
+	m.listMore()
+	rows, err := m.items(ctx, fmt.Sprintf("later poll, %d posts at once", v1alpha1.DefaultDestinationConcurrency))
+	if err != nil {
+		return nil, err
+	}
+	rows[0].bar = "" // it is for items that do not wait
+	return rows, nil
+}
+
+// calls looks at what the services have seen of all items so far.
+func (m *writeCount) calls(context.Context) ([]row, error) {
+	all := entriesOfAll(m.sources, m.listed)
+	asked := len(m.services.gemini.Calls())
+	perItem := float64(asked) / float64(len(all))
+	wrong := notPostedOnce(m.services.mastodon.Posts(), all)
+	return []row{
+		atMost("calls of the provider per item, screened and summarized by one",
+			fmt.Sprintf("%.2f (%d calls, %d items)", perItem, asked, len(all)), perItem, 1, ""),
+		postedOnce(wrong, len(all)),
+	}, nil
+}
+
+var articleLink = regexp.MustCompile(regexp.QuoteMeta(articles) + `\S+`)
+
+// notPostedOnce counts the entries that are not in exactly one post, and the posts about no entry.
+func notPostedOnce(posts []mastodontest.Post, entries []feed.Entry) int {
+	found := map[string]int{}
+	for _, post := range posts {
+		found[articleLink.FindString(post.Text)]++
+	}
+	wrong := 0
+	for _, entry := range entries {
+		if found[entry.URL] != 1 {
+			wrong++
+		}
+		delete(found, entry.URL)
+	}
+	for _, strays := range found {
+		wrong += strays
+	}
+	return wrong
+}
+
+// postedOnce says of how many entries it is not true that they were posted exactly once.
+func postedOnce(wrong, entries int) row {
+	return atMost("items that were not posted exactly once", fmt.Sprintf("%d (of %d)", wrong, entries), float64(wrong), 0, "")
+}

@@ -1,0 +1,116 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
+)
+
+const (
+	// serviceName names the one AIProvider and the one FeedDestination, and their Secrets.
+	serviceName = "bench"
+	// credentials are accepted by the stand-ins.
+	credentials = "bench-0123456789"
+	// manySlots is how many posts a destination takes at once where none is to wait for another: the
+	// most that it can be set to.
+	manySlots = 100
+)
+
+// services stand in for a model and for an account, on loopback. Both answer at once.
+type services struct {
+	gemini   *geminitest.Server
+	mastodon *mastodontest.Server
+	// server is where the account is, at an address.
+	server  *http.Server
+	address string
+}
+
+// startServices starts services that take so many posts. A post that is sent twice is published
+// twice, whatever its key: that is how it is noticed.
+func startServices(ctx context.Context, posts int) (_ *services, err error) {
+	s := &services{mastodon: mastodontest.NewUnstarted(mastodontest.Options{
+		Token: credentials, TokenMayRead: true, Keys: mastodontest.IgnoresKeys, PostsPerWindow: 10 * posts, MaxPosts: 10 * posts,
+	})}
+	if s.server, s.address, err = serve(ctx, s.mastodon.Handler()); err != nil {
+		return nil, err
+	}
+	s.gemini = geminitest.New(credentials)
+	return s, nil
+}
+
+func (s *services) close() {
+	s.gemini.Close()
+	_ = s.server.Close()
+}
+
+// createServices creates what an operator has to know to call the services: the objects and their
+// Secret.
+func (p *plane) createServices(ctx context.Context, s *services, namespace string, slots int32) error {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: serviceName},
+		StringData: map[string]string{"apiKey": credentials, "accessToken": credentials},
+	}
+	ref := v1alpha1.SecretReference{Name: serviceName}
+	model, account := newServiceObjects(namespace)
+	model.Spec.Gemini = &v1alpha1.GeminiProvider{Model: "gemini-2.5-flash", Endpoint: s.gemini.URL, SecretRef: ref}
+	account.Spec.Mastodon = &v1alpha1.MastodonDestination{Server: s.address, SecretRef: ref}
+	account.Spec.MaxConcurrent = new(slots)
+	for _, object := range []client.Object{secret, model, account} {
+		if err := p.client.Create(ctx, object); err != nil {
+			return fmt.Errorf("create a %T: %w", object, err)
+		}
+	}
+	return nil
+}
+
+func newServiceObjects(namespace string) (*v1alpha1.AIProvider, *v1alpha1.FeedDestination) {
+	named := metav1.ObjectMeta{Namespace: namespace, Name: serviceName}
+	return &v1alpha1.AIProvider{ObjectMeta: named}, &v1alpha1.FeedDestination{ObjectMeta: named}
+}
+
+// untilReady waits until the operator says of both services, as their specs are now, that they are
+// ready.
+func (p *plane) untilReady(ctx context.Context, namespace string) error {
+	return p.untilServices(ctx, namespace, func(model *v1alpha1.AIProvider, account *v1alpha1.FeedDestination) bool {
+		return ready(model.Generation, model.Service()) && ready(account.Generation, account.Service())
+	})
+}
+
+func ready(generation int64, status *v1alpha1.ServiceStatus) bool {
+	return status.ObservedGeneration == generation && meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady)
+}
+
+// untilTallied waits until the operator has written down every call of the services so far.
+func (p *plane) untilTallied(ctx context.Context, s *services, namespace string) error {
+	return p.untilServices(ctx, namespace, func(model *v1alpha1.AIProvider, account *v1alpha1.FeedDestination) bool {
+		return int(model.Status.Calls) == len(s.gemini.Calls()) && int(account.Status.Delivered) == len(s.mastodon.Posts())
+	})
+}
+
+func (p *plane) untilServices(ctx context.Context, namespace string, condition func(*v1alpha1.AIProvider, *v1alpha1.FeedDestination) bool) error {
+	model, account := newServiceObjects(namespace)
+	err := until(ctx, func(ctx context.Context) (bool, error) {
+		for _, object := range []client.Object{model, account} {
+			if err := p.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+				return false, err
+			}
+		}
+		return condition(model, account), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w; the services have %+v and %+v", err, model.Status, account.Status)
+	}
+	return nil
+}

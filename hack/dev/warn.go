@@ -1,0 +1,116 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// reconsider is how long a person has to stop it before anything is posted to a real account.
+const reconsider = 15 * time.Second
+
+// words say who summarizes the samples, and where their posts go; to a developer who brings sources of
+// their own, what those can name.
+func (w *world) words() string {
+	said := []string{w.writers()}
+	switch {
+	case len(w.options.run.sources) > 0 && w.standIn == nil:
+		return said[0] + "\nThe FeedDestination mastodon is your account."
+	case len(w.options.run.sources) > 0:
+		return said[0] + "\nThe FeedDestination mastodon is a stand-in on this machine: " + w.standIn.URL + "/"
+	case w.access.gemini != nil:
+		said = append(said, "Gemini screens the press releases and summarizes them, with your key.")
+	}
+	var unset []string
+	for _, service := range []struct {
+		variable string
+		access   *serviceAccess
+	}{{"ANTHROPIC_API_KEY", w.access.anthropic}, {"OPENAI_API_KEY", w.access.openAI}, {"GEMINI_API_KEY", w.access.gemini}} {
+		if service.access == nil {
+			unset = append(unset, service.variable)
+		}
+	}
+	if len(unset) > 0 {
+		said = append(said, "(The real ones write where you set "+strings.Join(unset, ", ")+" in the environment.)")
+	}
+	if w.standIn != nil {
+		said = append(said, "Posts go to a stand-in for Mastodon on this machine: "+w.standIn.URL+"/")
+	}
+	return strings.Join(said, "\n")
+}
+
+// warn says what will be posted to accounts that are not on this machine, and gives time to stop that.
+func (w *world) warn(ctx context.Context, out io.Writer, objects []*unstructured.Unstructured) error {
+	text := w.warning(objects)
+	if text == "" {
+		return nil
+	}
+	_, _ = fmt.Fprintf(out, "\n%s\nPosting begins in %s. Stop it with Ctrl-C.\n\n", text, reconsider)
+	select {
+	case <-ctx.Done():
+		return errors.New("stopped before anything was posted")
+	case <-time.After(reconsider):
+		return nil
+	}
+}
+
+// warning says for each destination that is not the stand-in where it posts, and what. It is empty
+// where there is none that a source posts to.
+func (w *world) warning(objects []*unstructured.Unstructured) string {
+	local := ""
+	if w.standIn != nil {
+		local = w.standIn.URL
+	}
+	var said []string
+	for _, object := range objects {
+		server, found, _ := unstructured.NestedString(object.Object, "spec", "mastodon", "server")
+		if object.GetKind() != "FeedDestination" || !found || server == local {
+			continue
+		}
+		from := sourcesOf(objects, object.GetName())
+		if len(from) == 0 {
+			continue
+		}
+		visibility, _, _ := unstructured.NestedString(object.Object, "spec", "mastodon", "visibility")
+		said = append(said, fmt.Sprintf("%s: what is new in %s is posted to your account there, with the visibility %s.",
+			server, strings.Join(from, ", "), cmp.Or(visibility, "that the account is set to")))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	if len(w.options.run.sources) == 0 {
+		entries := 0
+		for _, count := range w.feeds.Initial() {
+			entries += count
+		}
+		said = append(said, fmt.Sprintf("These are the sample feeds: %d invented entries now and one more every %s, with links that lead "+
+			"nowhere but on this machine.", entries, newEntryEvery))
+	}
+	said = append(said, "Each run starts from nothing: what an earlier run has posted is posted again.")
+	return strings.Join(said, "\n")
+}
+
+// sourcesOf are the names of the sources that post to a destination.
+func sourcesOf(objects []*unstructured.Unstructured, destination string) []string {
+	var names []string
+	for _, object := range objects {
+		references, _, _ := unstructured.NestedSlice(object.Object, "spec", "destinations")
+		if object.GetKind() == kindSource && slices.ContainsFunc(references, func(reference any) bool {
+			fields, _ := reference.(map[string]any)
+			return fields["name"] == destination
+		}) {
+			names = append(names, object.GetName())
+		}
+	}
+	return names
+}

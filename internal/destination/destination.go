@@ -1,0 +1,66 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package destination holds what every receiver of posts has in common: the Destination
+// interface, and how the text of a post is made and made to fit.
+//
+// A destination makes one call and reports what came of it. It knows nothing of retries, of
+// waiting or of Kubernetes.
+package destination
+
+import (
+	"context"
+	"time"
+)
+
+// Post is what a destination is asked to publish.
+type Post struct {
+	// Text, complete: links, hashtags and all.
+	Text string
+	// ContentWarning hides the text behind a line of its own. May be empty.
+	ContentWarning string
+	// Link of the item that the post is about, as it stands in Text. May be empty.
+	Link string
+	// Language of the text as a BCP 47 tag, such as "ja". May be empty.
+	Language string
+	// Visibility, as the destination's API calls it. May be empty.
+	Visibility string
+}
+
+// Receipt says what a post has become.
+type Receipt struct {
+	// ID of the post at the destination; never empty.
+	ID string
+	// URL where people see the post. May be empty.
+	URL string
+}
+
+// Destination publishes posts.
+type Destination interface {
+	// Deliver makes one call. The same key marks the same post: where the other side honours it, a
+	// call that is repeated makes no second post.
+	//
+	// An error is a *failure.Error. Where Certain(err) holds, nothing was published; else nobody
+	// knows, and the other side has to be asked before the call is repeated.
+	Deliver(ctx context.Context, key string, post Post) (Receipt, error)
+}
+
+// Query describes a post that may have been published.
+type Query struct {
+	// Since is the earliest time at which it can have been published.
+	Since time.Time
+	// Post as it would be published now.
+	Post Post
+	// TextHash of the post as it was to be published then, from TextHash: the template, the limits or
+	// the name of the feed may have changed since.
+	TextHash string
+	// Taken says that a published post is known to be another item's.
+	Taken func(Receipt) bool
+}
+
+// Finder is a Destination that can be asked what was published.
+type Finder interface {
+	// Find looks for a post. It returns false when it is certain that there is none, and an error
+	// (a *failure.Error) when that cannot be said.
+	Find(ctx context.Context, query Query) (Receipt, bool, error)
+}

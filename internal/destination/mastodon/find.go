@@ -1,0 +1,159 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mastodon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	api "github.com/mattn/go-mastodon"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+)
+
+const (
+	// pageSize is the most that Mastodon gives at once.
+	pageSize = 40
+	// maxPages bounds a search. Mastodon takes 300 posts in three hours, so that it goes back most
+	// of a day at least.
+	maxPages = 50
+)
+
+// candidate is a status that may be the one that is looked for.
+type candidate struct {
+	status *api.Status
+	// linked says that the status has the link of the post.
+	linked bool
+}
+
+// Find looks for a post among the account's own statuses, of every visibility, back to
+// query.Since, oldest first: one with the link of the post, and its text unless it was edited.
+func (c *Client) Find(ctx context.Context, query destination.Query) (destination.Receipt, bool, error) {
+	account, err := c.api.GetAccountCurrentUser(ctx)
+	if err != nil {
+		return destination.Receipt{}, false, c.failed(err)
+	}
+	if !usableID(account.ID) {
+		return destination.Receipt{}, false, malformed(c.server.Host, http.StatusOK)
+	}
+	candidates, err := c.candidates(ctx, account.ID, query)
+	if err != nil {
+		return destination.Receipt{}, false, err
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(a.status.CreatedAt.Compare(b.status.CreatedAt), a.status.ID.Compare(b.status.ID))
+	})
+	for _, candidate := range candidates {
+		found := receipt(candidate.status)
+		if query.Taken != nil && query.Taken(found) {
+			continue
+		}
+		same, err := c.same(ctx, candidate, query)
+		if err != nil {
+			return destination.Receipt{}, false, err
+		}
+		if same {
+			return found, true, nil
+		}
+	}
+	return destination.Receipt{}, false, nil
+}
+
+// candidates are the account's statuses since query.Since that look like the post.
+func (c *Client) candidates(ctx context.Context, account api.ID, query destination.Query) ([]candidate, error) {
+	var candidates []candidate
+	var below api.ID
+	for range maxPages {
+		statuses, next, err := c.page(ctx, account, below, pageSize)
+		if err != nil {
+			return nil, err
+		}
+		passed := len(statuses) > 0
+		for _, status := range statuses {
+			if status.CreatedAt.Before(query.Since) {
+				continue
+			}
+			passed = false
+			if status.Reblog != nil || !usableID(status.ID) || status.Account.ID != "" && status.Account.ID != account {
+				continue
+			}
+			content := render(status.Content)
+			linked := content.hasLink(query.Post.Link)
+			if linked || query.Post.Link == "" && query.TextHash != "" || sameWords(content.text, query.Post.Text) {
+				candidates = append(candidates, candidate{status, linked})
+			}
+		}
+		if passed || next == "" {
+			return candidates, nil
+		}
+		if next == below {
+			return nil, malformed(c.server.Host, http.StatusOK)
+		}
+		below = next
+	}
+	return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeTooLarge,
+		fmt.Sprintf("Whether the post is published cannot be said: after %d pages of the account's statuses at %s "+
+			"those since %s were not all seen.", maxPages, c.server.Host, query.Since.UTC().Format(time.RFC3339)))
+}
+
+// page returns a page of the account's statuses, newest first, and where the next one begins, or
+// "". Pages are cut before what must not be seen is left out, so that even an empty one may be
+// followed by another, and servers differ in whether they say so: without a link to the next
+// page, only an empty one is the last.
+func (c *Client) page(ctx context.Context, account, below api.ID, size int64) ([]*api.Status, api.ID, error) {
+	position := api.Pagination{MaxID: below, Limit: size}
+	statuses, err := c.api.GetAccountStatusesParams(ctx, api.ID(url.PathEscape(string(account))),
+		url.Values{"exclude_reblogs": {"true"}}, &position)
+	if err != nil {
+		return nil, "", c.failed(err)
+	}
+	next := position.MaxID
+	if next == "" && len(statuses) > 0 {
+		next = statuses[len(statuses)-1].ID
+	}
+	return statuses, next, nil
+}
+
+// same says whether a candidate is the post. A text that was edited says nothing, so that the link
+// has to do. Where people see another text than was written, because the server knows a markup, its
+// source tells; on a server that gives none, the words do.
+func (c *Client) same(ctx context.Context, candidate candidate, query destination.Query) (bool, error) {
+	status, content, post := candidate.status, render(candidate.status.Content), query.Post
+	if candidate.linked && !status.EditedAt.IsZero() {
+		return true, nil
+	}
+	if sameText(content.text, post.Text) && sameText(status.SpoilerText, post.ContentWarning) {
+		return true, nil
+	}
+	source, err := c.api.GetStatusSource(ctx, api.ID(url.PathEscape(string(status.ID))))
+	if err != nil {
+		err = c.failed(err)
+		if known, ok := asFailure(err); ok && hasNoSource(known.Status) {
+			return sameWords(content.text, post.Text) && sameText(status.SpoilerText, post.ContentWarning), nil
+		}
+		return false, err
+	}
+	if source.ID == "" && source.Text == "" {
+		return false, malformed(c.server.Host, http.StatusOK)
+	}
+	written := destination.TextHash(destination.Post{Text: source.Text, ContentWarning: source.SpoilerText})
+	return written == query.TextHash || sameText(source.Text, post.Text) && sameText(source.SpoilerText, post.ContentWarning), nil
+}
+
+// hasNoSource says of a status of HTTP that there is no source to be had: the server is too old, or
+// the post was just deleted.
+func hasNoSource(status int) bool {
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusNotImplemented:
+		return true
+	}
+	return false
+}

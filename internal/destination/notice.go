@@ -1,0 +1,76 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package destination
+
+import (
+	"github.com/feed-operator/feed-operator/internal/prose"
+)
+
+// Notice is what a person is told of a failure. Title and Error are untrusted; all of it is shown as
+// plain text without mentions or further links.
+type Notice struct {
+	// Subject says what has failed, such as an item by its namespace and name.
+	Subject string
+	// Title of the item. May be empty.
+	Title string
+	// Error is what went wrong.
+	Error string
+	// Facts about it, on one line.
+	Facts string
+	// URL of the item. May be empty.
+	URL string
+	// Advice says what to do, on one line.
+	Advice string
+}
+
+// noticeTemplate puts a Notice into the fields of a post: Source is the subject, Summary the error,
+// Author the facts and FeedTitle the advice. So the error is what is cut first.
+const noticeTemplate = "{{.Source}}\n{{.Title}}\n\n{{.Summary}}\n\n{{.Author}}\n{{.URL}}\n\n{{.FeedTitle}}"
+
+// What is left of the parts of a notice where there is no room, in characters.
+const (
+	shortNoticeTitle = 40
+	leastError       = 60
+)
+
+// ComposeNotice makes the post of a notice, within the limits and with the given visibility, as the
+// destination's API calls it. What does not fit goes in this order: the end of the error, the end of
+// the title, the title, the advice; then as with any post. The link stays whole.
+//
+// The error is a *failure.Error of the category Validation: not even the link fits, or there is
+// nothing to say.
+func ComposeNotice(n Notice, visibility string, l Limits) (Post, error) {
+	composer, err := NewComposer(Style{Template: noticeTemplate, Language: "en", Visibility: visibility})
+	if err != nil {
+		return Post{}, err
+	}
+	d, err := composer.newDraft(Material{
+		Source: n.Subject, Title: n.Title, Summary: n.Error, Author: n.Facts, URL: n.URL, FeedTitle: n.Advice,
+	}, l.orDefault())
+	if err != nil {
+		return Post{}, err
+	}
+	text, err := d.fitNotice()
+	if err != nil {
+		return Post{}, err
+	}
+	post := Post{Language: d.values.Language, Visibility: visibility}
+	post.Text, post.Link = d.withLink(text)
+	return post, nil
+}
+
+// fitNotice returns the form of a notice that fits and says most.
+func (d *draft) fitNotice() (string, error) {
+	short := d.values
+	short.Title = prose.Clip(short.Title, shortNoticeTitle)
+	untitled := without(d.values, title)
+	bare := untitled
+	bare.FeedTitle = ""
+	for _, values := range []fields{d.values, short, untitled, bare} {
+		if text, ok := d.shorten(d.composer.text, values, summary, leastError); ok {
+			return text, nil
+		}
+	}
+	return d.fit()
+}

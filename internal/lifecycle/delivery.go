@@ -1,0 +1,263 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// Enqueue adds the deliveries of an item whose summary is written now. What there is already stays.
+func Enqueue(item *v1alpha1.FeedItem, destinations []v1alpha1.DestinationReference) {
+	for _, ref := range destinations {
+		if RowOf(item, ref.Name) == nil {
+			item.Status.Deliveries = append(item.Status.Deliveries, v1alpha1.Delivery{
+				Destination: ref.Name, State: v1alpha1.DeliveryQueued, Key: keyOf(item, ref.Name),
+			})
+		}
+	}
+}
+
+// RowOf returns the delivery of an item to a destination, or nil.
+func RowOf(item *v1alpha1.FeedItem, destination string) *v1alpha1.Delivery {
+	for i := range item.Status.Deliveries {
+		if item.Status.Deliveries[i].Destination == destination {
+			return &item.Status.Deliveries[i]
+		}
+	}
+	return nil
+}
+
+// keyOf is what marks a post at its destination. It follows from the item and the destination's
+// name, so that it is the same whoever makes it.
+func keyOf(item *v1alpha1.FeedItem, destination string) string {
+	sum := sha256.Sum256([]byte(string(item.UID) + "/" + destination))
+	return hex.EncodeToString(sum[:16])
+}
+
+// anotherKey is the key that follows one which may be used up.
+func anotherKey(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Due says when there is something to do for a delivery: to post it, or to find out what has become
+// of it. Open is false when it has ended.
+func Due(row *v1alpha1.Delivery, now time.Time) (at time.Time, open bool) {
+	if row.Ended() {
+		return time.Time{}, false
+	}
+	next := row.NextRetryTime
+	if next == nil || next.After(now.Add(maxHint+time.Minute)) { // no rule of this package can have set it
+		return time.Time{}, true
+	}
+	return next.Time, true
+}
+
+// nextDelivery returns the earliest time at which there is something to do for any delivery.
+func nextDelivery(item *v1alpha1.FeedItem, now time.Time) (earliest time.Time, open bool) {
+	for i := range item.Status.Deliveries {
+		at, rowOpen := Due(&item.Status.Deliveries[i], now)
+		if rowOpen && (!open || at.Before(earliest)) {
+			earliest, open = at, true
+		}
+	}
+	return earliest, open
+}
+
+// Intend notes that a delivery is about to be posted, in a call that ends within timeout. Whoever
+// wrote this down may make the call.
+func Intend(item *v1alpha1.FeedItem, destination, textHash string, timeout time.Duration, now time.Time) {
+	row := RowOf(item, destination)
+	if row.FirstAttemptTime == nil || row.State == v1alpha1.DeliveryQueued && uncertain(row) {
+		row.FirstAttemptTime = &metav1.Time{Time: now.Truncate(time.Second)}
+	}
+	row.Failure = doubt(row, now)
+	row.State = v1alpha1.DeliveryIntent
+	row.TextHash = textHash
+	row.NotAfter = roundUp(now.Add(timeout))
+	row.NextRetryTime = &metav1.Time{Time: row.NotAfter.Add(SettleTime)}
+	progress(item, now)
+}
+
+// DeliveryOutcome is what one attempt at a delivery has come to. Exactly one of Posted, Failure,
+// Missing, Unverifiable, Protected, Dropped and Again is set.
+type DeliveryOutcome struct {
+	Destination string
+	// Token is the item's retry token when the attempt began.
+	Token string
+	// Began is when the call began; the zero time where none was made.
+	Began time.Time
+	// NotAfter of the intent that the outcome belongs to; nil for a delivery that was not under way.
+	NotAfter *metav1.Time
+	// Posted says that it was published, with the ID and the URL of the post.
+	Posted  bool
+	ID, URL string
+	// Failure of the call. Uncertain says that it may have been published nevertheless.
+	Failure   *v1alpha1.Failure
+	Uncertain bool
+	// Looking says that the failed call was one that looked for the post.
+	Looking bool
+	// RetryAfter is how long the other side asked to be left alone.
+	RetryAfter time.Duration
+	// Missing says that it was looked for, and was not published. Mistaken says that posts were passed
+	// over because they are recorded on other items: one of them may have been made with the key of
+	// this one, which is not used again then.
+	Missing, Mistaken bool
+	// Unverifiable says that it may have been published, that the other side cannot be asked, and that
+	// its key does not protect it (any more).
+	Unverifiable bool
+	// Protected says that it may have been published, and that its key allows to post it again when
+	// its time has come.
+	Protected bool
+	// Dropped says that it is not wanted any more.
+	Dropped bool
+	// Again says that nothing was done that counts.
+	Again bool
+	// Releases that are known when the attempt ends: it serves them.
+	Releases Releases
+}
+
+// SettleDelivery writes the outcome of an attempt at a delivery, that ended now, into the item's
+// status. It returns false when the outcome does not belong there any more: the delivery has
+// ended, or is under way by somebody else. A post that was made is always noted.
+func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy DeliveryPolicy, now time.Time) bool {
+	row := RowOf(item, outcome.Destination)
+	if row == nil || row.State == v1alpha1.DeliveryDone || item.Status.Summary == nil {
+		return false
+	}
+	if !outcome.Posted && (row.Ended() || !sameIntent(row, outcome.NotAfter)) {
+		return false
+	}
+	if outcome.Uncertain && row.Failure != nil && !uncertain(row) {
+		return false // it is noted already: only the answer of who has written it down was lost
+	}
+	before := *row
+	switch {
+	case outcome.Posted:
+		row.State = v1alpha1.DeliveryDone
+		row.ID, row.URL = outcome.ID, outcome.URL
+		row.Time = &metav1.Time{Time: now}
+		row.NextRetryTime, row.Failure = nil, nil
+	case outcome.Dropped:
+		row.State = v1alpha1.DeliveryDropped
+		row.NextRetryTime = nil
+	case outcome.Missing:
+		if outcome.Mistaken {
+			row.Key = anotherKey(row.Key)
+		}
+		notThere(row, item, policy, now)
+	case outcome.Unverifiable:
+		abandon(row, item, now)
+	case outcome.Protected:
+		if policy.spent(row, now) {
+			abandon(row, item, now)
+			break
+		}
+		row.NextRetryTime = repeatAt(row, item, policy)
+	case outcome.Again:
+		if !uncertain(row) {
+			row.State = v1alpha1.DeliveryQueued
+			row.NextRetryTime = nil
+		}
+	default:
+		failDelivery(row, item, outcome, policy, now)
+	}
+	outcome.Releases.serve(row, before.Failure, now)
+	enterDelivery(&item.Status, &before, row, outcome, now)
+	if outcome.Token == Token(item) { // a newer one is not handled by this
+		noteToken(&item.Status, outcome.Token)
+	}
+	settleDeliveries(item, now)
+	return true
+}
+
+func sameIntent(row *v1alpha1.Delivery, notAfter *metav1.Time) bool {
+	if notAfter == nil {
+		return row.State == v1alpha1.DeliveryQueued
+	}
+	return row.State == v1alpha1.DeliveryIntent && row.NotAfter.Equal(notAfter)
+}
+
+// failDelivery counts a failed attempt. One that may have been published stays an intent, until
+// somebody has looked.
+func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy DeliveryPolicy, now time.Time) {
+	repeated, doubtful := row.FailedAttempts > 0, uncertain(row)
+	if row.FailedAttempts < math.MaxInt32 {
+		row.FailedAttempts++
+	}
+	row.Failure = outcome.Failure.DeepCopy()
+	if row.Failure.Category == v1alpha1.CategoryUnknown {
+		row.Failure.Retryable = !repeated // R3.2
+	}
+	switch {
+	case outcome.Looking:
+		row.Failure.Retryable = true // it must be known, whatever it takes
+		if policy.lookedEnough(row) {
+			abandon(row, item, now)
+			return
+		}
+		if doubtful && row.State == v1alpha1.DeliveryQueued {
+			row.Failure.Type = TypeUncertain // it is still to be looked for
+		}
+		row.NextRetryTime = policy.next(row, item, outcome.RetryAfter, now)
+	case outcome.Uncertain, doubtful && row.State == v1alpha1.DeliveryIntent:
+		if outcome.Uncertain && row.Failure.Category != v1alpha1.CategoryUnknown {
+			row.Failure.Retryable = true
+		}
+		row.NextRetryTime = &metav1.Time{Time: settledAt(row)}
+		if asked := roundUp(now.Add(min(outcome.RetryAfter, maxHint))); row.NextRetryTime.Before(asked) {
+			row.NextRetryTime = asked
+		}
+	case policy.spent(row, now):
+		giveUp(row)
+	default:
+		row.State = v1alpha1.DeliveryQueued
+		row.NextRetryTime = policy.next(row, item, outcome.RetryAfter, now)
+	}
+	noteFailure(item, now)
+}
+
+// notThere is for a delivery of which it is now known that it was not published. If its call had
+// failed, it waits as long as any that has failed; if nobody saw the end of the call, it is due now.
+func notThere(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy, now time.Time) {
+	if row.State == v1alpha1.DeliveryQueued { // it was given up and released, and starts anew
+		row.FirstAttemptTime = nil
+	}
+	row.State = v1alpha1.DeliveryQueued
+	switch {
+	case row.Failure == nil, uncertain(row):
+		row.NextRetryTime, row.Failure = nil, nil
+	case policy.spent(row, now):
+		giveUp(row)
+	default:
+		row.NextRetryTime = policy.next(row, item, 0, row.Failure.Time.Time)
+		if row.NextRetryTime.Time.Before(now) {
+			row.NextRetryTime = roundUp(now)
+		}
+	}
+}
+
+func giveUp(row *v1alpha1.Delivery) {
+	row.State = v1alpha1.DeliveryDead
+	row.NextRetryTime = nil
+}
+
+func noteFailure(item *v1alpha1.FeedItem, now time.Time) {
+	if item.Status.FirstFailureTime == nil {
+		item.Status.FirstFailureTime = &metav1.Time{Time: now}
+	}
+	item.Status.LastFailureTime = &metav1.Time{Time: now}
+}
+
+// refused says that a delivery was given up because the destination refuses the credentials.
+func refused(row *v1alpha1.Delivery) bool {
+	return row.State == v1alpha1.DeliveryDead && row.Failure != nil && row.Failure.Category == v1alpha1.CategoryAuth
+}

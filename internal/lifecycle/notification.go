@@ -1,0 +1,202 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// MostNotifying is how many failed attempts make a notification be given up.
+const MostNotifying = 5
+
+// notifying is when a notification that failed is tried again: after 1, 2, 4 and 8 minutes, all within
+// the hour for which servers remember a key.
+var notifying = Policy{InitialDelay: time.Minute, MaxDelay: 10 * time.Minute, Multiplier: 2}
+
+// Notice asks for a notification to a destination.
+type Notice struct {
+	Destination string
+	// Occasion names what is told of where that is more than one item's failure. What the item has told
+	// a destination of an occasion, it does not tell again. Empty: this failure of the item.
+	Occasion string
+}
+
+// DeadLetter says whether an item has failed for good since its status was the one before: also one
+// that had failed, was released, and has failed again in one write.
+func DeadLetter(before *v1alpha1.FeedItemStatus, item *v1alpha1.FeedItem) bool {
+	return item.Status.Phase == v1alpha1.PhaseFailed &&
+		(before.Phase != v1alpha1.PhaseFailed || !before.LastFailureTime.Equal(item.Status.LastFailureTime))
+}
+
+// Notify queues the notifications of an item that has failed for good, in place of those of its failure
+// before.
+func Notify(item *v1alpha1.FeedItem, notices []Notice) {
+	var rows []v1alpha1.Notification
+	for _, notice := range notices {
+		key := noticeKey(item, notice)
+		if told := NotificationTo(item, notice.Destination); told != nil && told.Key == key {
+			rows = append(rows, *told)
+			continue
+		}
+		rows = append(rows, v1alpha1.Notification{Destination: notice.Destination, State: v1alpha1.NotificationQueued, Key: key})
+	}
+	item.Status.Notifications = rows
+}
+
+// noticeKey is what marks a notification at its destination, the same for all its attempts.
+func noticeKey(item *v1alpha1.FeedItem, notice Notice) string {
+	occasion := notice.Occasion
+	if occasion == "" && item.Status.LastFailureTime != nil {
+		occasion = item.Status.LastFailureTime.UTC().Format(time.RFC3339Nano) + "/" + item.Status.LastHandledRetry
+	}
+	sum := sha256.Sum256([]byte("notification/" + string(item.UID) + "/" + notice.Destination + "/" + occasion))
+	return hex.EncodeToString(sum[:16])
+}
+
+// NotificationTo returns the notification of an item to a destination, or nil.
+func NotificationTo(item *v1alpha1.FeedItem, destination string) *v1alpha1.Notification {
+	for i := range item.Status.Notifications {
+		if item.Status.Notifications[i].Destination == destination {
+			return &item.Status.Notifications[i]
+		}
+	}
+	return nil
+}
+
+// NotificationDue says when a notification is to be sent. Open is false when it has ended.
+func NotificationDue(row *v1alpha1.Notification, now time.Time) (at time.Time, open bool) {
+	if row.State != v1alpha1.NotificationQueued {
+		return time.Time{}, false
+	}
+	next := row.NextRetryTime
+	if next == nil || next.After(now.Add(maxHint+time.Minute)) { // no rule of this package can have set it
+		return time.Time{}, true
+	}
+	return next.Time, true
+}
+
+// OpenNotifications returns the notifications that are still to be sent, with what Next asks about them
+// only.
+func OpenNotifications(item *v1alpha1.FeedItem) []v1alpha1.Notification {
+	var open []v1alpha1.Notification
+	for i := range item.Status.Notifications {
+		row := &item.Status.Notifications[i]
+		if item.Status.Phase == v1alpha1.PhaseFailed && row.State == v1alpha1.NotificationQueued {
+			open = append(open, v1alpha1.Notification{Destination: row.Destination, State: row.State, NextRetryTime: row.NextRetryTime})
+		}
+	}
+	return open
+}
+
+// afterwards is what is still to be done with a finished item: it may have to be told of.
+func afterwards(item *v1alpha1.FeedItem, now time.Time) Step {
+	step := Step{Action: Rest}
+	for _, row := range OpenNotifications(item) {
+		at, _ := NotificationDue(&row, now)
+		if !at.After(now) {
+			return Step{Action: Tell}
+		}
+		if step.Action == Rest || at.Before(step.Until) {
+			step = Step{Action: Wait, Until: at}
+		}
+	}
+	return step
+}
+
+// NotificationOutcome is what one attempt at a notification has come to. Exactly one of Sent, Failure
+// and Unwanted is set.
+type NotificationOutcome struct {
+	Destination string
+	// Key and FailedAttempts of the notification when the attempt began.
+	Key            string
+	FailedAttempts int32
+	// Began is when the call was made.
+	Began time.Time
+	// Sent says that it was posted, with the ID and the URL of the post.
+	Sent    bool
+	ID, URL string
+	// Failure of the attempt; not retryable where another one would meet it again.
+	Failure *v1alpha1.Failure
+	// RetryAfter is how long the other side asked to be left alone.
+	RetryAfter time.Duration
+	// Unwanted says that the source does not name the destination any more.
+	Unwanted bool
+}
+
+// SettleNotification writes the outcome of an attempt at a notification, that ended now, into the item's
+// status; it changes nothing else there. It returns false when the outcome does not belong there any
+// more: the item was revived, or the attempt is noted already.
+func SettleNotification(item *v1alpha1.FeedItem, outcome NotificationOutcome, now time.Time) bool {
+	row := NotificationTo(item, outcome.Destination)
+	if row == nil || row.Key != outcome.Key || row.State != v1alpha1.NotificationQueued {
+		return false
+	}
+	switch {
+	case outcome.Sent:
+		row.State, row.ID, row.URL = v1alpha1.NotificationDone, outcome.ID, outcome.URL
+		row.Time = &metav1.Time{Time: now}
+		row.NextRetryTime, row.Failure = nil, nil
+		enterNotification(&item.Status, row, outcome.Began, now)
+		return true
+	case row.FailedAttempts != outcome.FailedAttempts:
+		return false
+	case outcome.Unwanted:
+		item.Status.Notifications = slices.DeleteFunc(item.Status.Notifications, func(other v1alpha1.Notification) bool {
+			return other.Destination == outcome.Destination
+		})
+		return true
+	}
+	failNotification(item, row, outcome, now)
+	enterNotification(&item.Status, row, outcome.Began, now)
+	return true
+}
+
+func failNotification(item *v1alpha1.FeedItem, row *v1alpha1.Notification, outcome NotificationOutcome, now time.Time) {
+	if row.FailedAttempts < math.MaxInt32 {
+		row.FailedAttempts++
+	}
+	row.Failure = outcome.Failure.DeepCopy()
+	if !row.Failure.Retryable || row.FailedAttempts >= MostNotifying {
+		row.Failure.Retryable = false
+		row.State, row.Time, row.NextRetryTime = v1alpha1.NotificationFailed, &metav1.Time{Time: now}, nil
+		return
+	}
+	wait := notifying.Delay(int(row.FailedAttempts)-1, string(item.UID)+"/notify/"+row.Destination)
+	row.NextRetryTime = roundUp(now.Add(max(wait, min(outcome.RetryAfter, maxHint))))
+}
+
+// dropNotifications takes back what was not sent of the failure of an item that is worked on again.
+func dropNotifications(item *v1alpha1.FeedItem) {
+	var ended []v1alpha1.Notification
+	for _, row := range item.Status.Notifications {
+		if row.State != v1alpha1.NotificationQueued {
+			ended = append(ended, row)
+		}
+	}
+	item.Status.Notifications = ended
+}
+
+// FirstAttempt returns the time of the first attempt that led to an item's failure, as far as it is
+// known: of those that failed, and of the deliveries.
+func FirstAttempt(item *v1alpha1.FeedItem) time.Time {
+	first := item.LastCheck().Time
+	earlier := func(at *metav1.Time) {
+		if at != nil && at.Time.Before(first) {
+			first = at.Time
+		}
+	}
+	earlier(item.Status.FirstFailureTime)
+	for i := range item.Status.Deliveries {
+		earlier(item.Status.Deliveries[i].FirstAttemptTime)
+	}
+	return first
+}

@@ -1,0 +1,104 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// SettleTime is how long after the end of a call whose outcome is unknown nobody looks for its
+// post or makes it again: a server may publish after the connection died, and an operator that was
+// replaced may still be in the call.
+const SettleTime = 30 * time.Second
+
+// TrustKeyFor is how long after the first attempt a post may be sent again in the trust that the
+// other side honours its key. Mastodon remembers keys for an hour.
+const TrustKeyFor = 50 * time.Minute
+
+// TypeUncertain is the type of the failure of a delivery of which nobody can say whether it was
+// published.
+const TypeUncertain = string(v1alpha1.ReasonDeliveryUncertain)
+
+// MustLook says that a delivery may have been published already, so that the other side has to be
+// asked before it is posted.
+func MustLook(row *v1alpha1.Delivery) bool {
+	return row.State == v1alpha1.DeliveryIntent || row.State == v1alpha1.DeliveryQueued && uncertain(row)
+}
+
+// MayRepeat says of a delivery that may have been published, and where the other side cannot be
+// asked, that it may be posted again because its key protects it.
+func MayRepeat(row *v1alpha1.Delivery, keyHonoured bool, now time.Time) bool {
+	if row.State == v1alpha1.DeliveryQueued { // a person has looked, and wants it posted
+		return true
+	}
+	return keyHonoured && row.FirstAttemptTime != nil && now.Before(row.FirstAttemptTime.Add(TrustKeyFor))
+}
+
+// repeatAt is when a delivery that may have been published, and is protected by its key, is posted
+// again: after a failed call, when the retry policy says so.
+func repeatAt(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy) *metav1.Time {
+	if row.Failure == nil {
+		return row.NextRetryTime
+	}
+	next := policy.next(row, item, 0, row.Failure.Time.Time)
+	if row.NextRetryTime != nil && next.Before(row.NextRetryTime) {
+		return row.NextRetryTime
+	}
+	return next
+}
+
+// Postpones says that a delivery that may have been published, and is protected by its key, is not
+// to be posted again yet, or not any more.
+func Postpones(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy, now time.Time) bool {
+	at := repeatAt(row, item, policy)
+	return row.State == v1alpha1.DeliveryIntent && (policy.spent(row, now) || at != nil && at.After(now))
+}
+
+// doubt is what is to be remembered of a delivery while it is posted again in the trust in its key:
+// whatever comes of this call, one before it may have published it.
+func doubt(row *v1alpha1.Delivery, now time.Time) *v1alpha1.Failure {
+	if row.State != v1alpha1.DeliveryIntent {
+		return nil
+	}
+	return &v1alpha1.Failure{
+		Category: v1alpha1.CategoryUnknown, Type: TypeUncertain, Retryable: true,
+		Message: "An earlier attempt may have been published",
+		Stage:   v1alpha1.StageDeliver, Object: row.Destination, Time: metav1.NewTime(now),
+	}
+}
+
+// abandon ends a delivery of which nobody can say whether it was published.
+func abandon(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, now time.Time) {
+	message := "Not known whether this was posted to " + row.Destination + ": no answer came, and what was posted " +
+		"there could not be looked up. Look there before you retry it"
+	failed := &v1alpha1.Failure{
+		Category: v1alpha1.CategoryUnknown, Type: TypeUncertain, Message: message,
+		Stage: v1alpha1.StageDeliver, Object: row.Destination, Time: metav1.NewTime(now),
+	}
+	if row.Failure != nil {
+		failed.Chain = []string{row.Failure.Message}
+		if runes := []rune(row.Failure.Message); len(runes) > 200 {
+			failed.Chain[0] = string(runes[:200])
+		}
+	}
+	row.Failure = failed
+	giveUp(row)
+	noteFailure(item, now)
+}
+
+// settledAt is from when on a delivery that may have been published is looked for.
+func settledAt(row *v1alpha1.Delivery) time.Time {
+	if row.NotAfter == nil { // somebody has edited it
+		return time.Time{}
+	}
+	return row.NotAfter.Add(SettleTime)
+}
+
+func uncertain(row *v1alpha1.Delivery) bool {
+	return row.Failure != nil && row.Failure.Type == TypeUncertain
+}

@@ -1,0 +1,127 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prose
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		language string
+		text     string
+		want     []string
+	}{
+		"a title before a name": {
+			"en", "Dr. Smith met Mr. Jones. They talked.",
+			[]string{"Dr. Smith met Mr. Jones.", "They talked."},
+		},
+		"a month before a day, but not before a word": {
+			"en", "It ended on Jan. 5, 2026. It began in Dec. The end was late.",
+			[]string{"It ended on Jan. 5, 2026.", "It began in Dec.", "The end was late."},
+		},
+		"abbreviations that may end a sentence": {
+			"en", "The U.S. Senate met Acme Inc. Chairman Lee. They left the U.S. The debate goes on.",
+			[]string{"The U.S. Senate met Acme Inc. Chairman Lee.", "They left the U.S.", "The debate goes on."},
+		},
+		"initials": {
+			"en", "J. K. Miller wrote it. It sold well.",
+			[]string{"J. K. Miller wrote it.", "It sold well."},
+		},
+		"numbers and versions": {
+			"en", "Version 2.7.4 costs $3.50. It is No. 1 now.",
+			[]string{"Version 2.7.4 costs $3.50.", "It is No. 1 now."},
+		},
+		"brackets stay together": {
+			"en", "It is safe (see Sec. 5. It is long.) to use. Go on.",
+			[]string{"It is safe (see Sec. 5. It is long.) to use.", "Go on."},
+		},
+		"quotes with full stops in them": {
+			"en", `The 'wow!' effect is real. "It is new. It is good." They agreed.`,
+			[]string{"The 'wow!' effect is real.", `"It is new. It is good."`, "They agreed."},
+		},
+		"Japanese quotes within a sentence": {
+			"ja", "大臣は「今後も取り組む。力を尽くす。」と述べた。「はい。」「いいえ。」会議は終わった。",
+			[]string{"大臣は「今後も取り組む。力を尽くす。」と述べた。", "「はい。」", "「いいえ。」", "会議は終わった。"},
+		},
+		"several quotes within a sentence": {
+			"ja", "「はい。」と「今後も取り組む。力を尽くす。」と述べた。次だ。",
+			[]string{"「はい。」と「今後も取り組む。力を尽くす。」と述べた。", "次だ。"},
+		},
+		"Japanese brackets begin a sentence": {
+			"ja", "開始した。（詳細は別紙。）「しずく」は売れた。本当！？そう。",
+			[]string{"開始した。", "（詳細は別紙。）", "「しずく」は売れた。", "本当！？", "そう。"},
+		},
+		"German dates and abbreviations": {
+			"de", "Am 5. Januar 2026 kamen z. B. die Meier & Co. KG und Dr. Huber. Es war kalt.",
+			[]string{"Am 5. Januar 2026 kamen z. B. die Meier & Co. KG und Dr. Huber.", "Es war kalt."},
+		},
+		"a bracket that is never closed": {
+			"en", "One (two. Three. Four.",
+			[]string{"One (two.", "Three.", "Four."},
+		},
+		"where there is a full stop in a number": {
+			"ja", "倍率は１．５倍だった。次は２倍だ。",
+			[]string{"倍率は１．５倍だった。", "次は２倍だ。"},
+		},
+		"nothing": {"", " \n ", nil},
+		"a sentence without end is left out, with its tail": {
+			"en", "Short one. " + strings.Repeat("Word ", MaxSentence) + "tail. Short two.",
+			[]string{"Short one.", "Short two."},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, Sentences(test.text, test.language)); diff != "" {
+				t.Errorf("sentences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEndsSentence(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{
+		"It rained.":    true,
+		`"It rained." `: true,
+		"雨が降った。」":       true,
+		"هل تمطر؟":      true,
+		"वर्षा हुई।":    true,
+		"It rained...":  false,
+		"It rained…":    false,
+		"Rain":          false,
+		"":              false,
+	}
+	for text, want := range tests {
+		if got := EndsSentence(text); got != want {
+			t.Errorf("EndsSentence(%q) = %t, want %t", text, got, want)
+		}
+	}
+}
+
+func TestCountIsWhatAReaderCounts(t *testing.T) {
+	t.Parallel()
+	tests := map[string]int{
+		"":                0,
+		"plain":           5,
+		"日本語":             3,
+		"か\u3099":         1,
+		"e\u0301te\u0301": 3,
+		"👩‍👩‍👧‍👦🇯🇵👍🏽": 3,
+		"क्षि":                            1,
+		"\r\n":                            1,
+		"a\xffb":                          3,
+		"🏴\U000e0067\U000e0062\U000e007f": 1,
+	}
+	for text, want := range tests {
+		if got := Count(text); got != want {
+			t.Errorf("Count(%q) = %d, want %d", text, got, want)
+		}
+	}
+}

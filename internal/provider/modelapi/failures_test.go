@@ -1,0 +1,50 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelapi
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/feed-operator/feed-operator/internal/failure"
+)
+
+// R5.6: what is cut off a key would hide that the rest is one.
+func TestWordsAreMaskedBeforeTheyAreCut(t *testing.T) {
+	t.Parallel()
+	const key = "sk-proj-Recognisable0123456789abcdefghijklmnop" // nobody has told of it
+	for before := maxQuoted - len(key); before < maxQuoted; before++ {
+		got := Quoted(strings.Repeat("é", before/2) + " " + key)
+		if strings.Contains(got, "sk-proj-R") || !strings.Contains(got, failure.Masked[:3]) && before < maxQuoted-10 {
+			t.Errorf("%d bytes before it: %q", before, got)
+		}
+		if len(got) > maxQuoted+len("…") || !utf8.ValidString(got) {
+			t.Errorf("%d bytes: %q", len(got), got)
+		}
+	}
+	if got := Quoted(" one\n\t two \xff"); got != "one two" {
+		t.Errorf("%q", got)
+	}
+	if got := Quoted(" \n"); got != "it did not say why." {
+		t.Errorf("%q", got)
+	}
+}
+
+// R3.8: what an API says of a key that it refuses stays readable.
+func TestWordsAboutAKeyAreNotTakenForIt(t *testing.T) {
+	t.Parallel()
+	api := &API{Model: "a-model", Endpoint: &url.URL{Host: "api.example.com"}}
+	for _, test := range []struct{ key, want string }{
+		{"recognisable", "api.example.com refused the API key (invalid x-api-key). Put a key"},
+		{"", "api.example.com wants an API key (invalid x-api-key). Name a Secret"},
+	} {
+		api.Key = test.key
+		failed := api.Refused(Refusal{Status: 401, Spoken: true, Words: "invalid x-api-key."})
+		if !strings.HasPrefix(failed.Message, test.want) {
+			t.Errorf("%q, want %q", failed.Message, test.want)
+		}
+	}
+}
