@@ -222,7 +222,7 @@ func (f fault) against(t *testing.T, options func(*mastodontest.Options), want e
 	}
 	for _, at := range repeated[:min(1, len(repeated))] { // R3.4: after five minutes, and not much later
 		if waited := at.Sub(failedAt); waited < 5*time.Minute || waited > 6*time.Minute+time.Second {
-			t.Errorf("sent again after %s", waited)
+			t.Errorf("sent again after %s: %+v", waited, ended.Status.History)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, id schedule.Resource
 			said:  verdict{reason: v1alpha1.ReasonConfigurationRefused, message: why.because, stalled: true},
 			again: min(why.until.Sub(r.Clock.Now()), lookAtSecret), // the fault may be in the Secret
 		}, nil
-	case same && caller != nil && !r.checkDue(found, version):
+	case same && caller != nil && !r.checkDue(id, found, version):
 		return standing[P]{open: true, again: r.nextLook(id, found)}, nil
 	}
 	fresh, err := r.connect(found, credentials)
@@ -207,7 +207,7 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 		return refusedStanding[P](failed, version), nil
 	case failed.Category == v1alpha1.CategoryValidation:
 		return r.configurationRefused(id, revision, failed.Error()), nil
-	case !r.usable(found, caller, found.Service().CheckedFor == r.peerOf(found, version)):
+	case !r.usable(found, caller, !r.told(id, found, version).IsZero()):
 		r.Services.withdraw(id, revision, withdrawal{because: "it could not be asked about itself"})
 		return standing[P]{
 			said:  verdict{reason: v1alpha1.ReasonCheckFailed, message: failed.Error(), retrying: true},
@@ -224,6 +224,7 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 	stands := standing[P]{open: true, again: r.nextLook(id, found), answer: answer}
 	if failed == nil {
 		stands.checkedFor = r.peerOf(found, version)
+		r.Services.hasTold(id, stands.checkedFor)
 	} else {
 		stands.again = lookAtSecret
 	}

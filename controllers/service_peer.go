@@ -55,12 +55,19 @@ func (r *serviceReconciler[T, P]) nextLook(id schedule.Resource, found P) time.D
 }
 
 // checkDue says that a service has not been asked about itself for long.
-func (r *serviceReconciler[T, P]) checkDue(found P, version string) bool {
-	last := found.Service().CheckedTime
-	if found.Service().CheckedFor != r.peerOf(found, version) {
-		last = nil
+func (r *serviceReconciler[T, P]) checkDue(id schedule.Resource, found P, version string) bool {
+	last := r.told(id, found, version)
+	return found.SecretRef() != nil && (last.IsZero() || r.Clock.Now().Sub(last) >= checkAgain)
+}
+
+// told is when the peer of a service has told about itself last; zero for never.
+func (r *serviceReconciler[T, P]) told(id schedule.Resource, found P, version string) time.Time {
+	peer := r.peerOf(found, version)
+	last := r.Services.told(id, peer)
+	if written := found.Service().CheckedTime; written != nil && written.After(last) && found.Service().CheckedFor == peer {
+		last = written.Time
 	}
-	return found.SecretRef() != nil && (last == nil || r.Clock.Now().Sub(last.Time) >= checkAgain)
+	return last
 }
 
 // wakeWaiting has the items looked at again that wait for a service which is another one now: it may

@@ -46,6 +46,8 @@ type service struct {
 	notBefore  time.Time // calls that nobody has noted may have been made until then
 	flushAhead bool      // the controller has been called for the tally
 	retried    string    // the token for which its pauses were cleared last
+	told       string    // the peer that has told about itself last,
+	toldAt     time.Time // and when; what is read of the status may be older
 }
 
 // withdrawal says why a service must not be called until somebody changes something.
@@ -89,6 +91,24 @@ func (s *services) offer(id schedule.Resource, caller any, revision, peer string
 	if !known && s.schedule.Availability(id).Remaining(s.clock.Now()) > 0 {
 		s.schedule.Rouse(id) // as long as nobody knew of it, it was waited for alone
 	}
+}
+
+// hasTold notes that the peer of a service has told about itself.
+func (s *services) hasTold(id schedule.Resource, peer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	found.told, found.toldAt = peer, s.clock.Now()
+}
+
+// told is when this process was told by a peer about itself last; zero for never.
+func (s *services) told(id schedule.Resource, peer string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.find(id); found.told == peer {
+		return found.toldAt
+	}
+	return time.Time{}
 }
 
 // withdraw closes a service until it is offered again.
