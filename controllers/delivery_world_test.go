@@ -6,6 +6,7 @@ package controllers_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -35,8 +36,14 @@ type network struct {
 
 func newNetwork(t *testing.T, server *mastodontest.Server) *network {
 	t.Helper()
+	return newNetworkAt(t, "127.0.0.1", server.URL)
+}
+
+// newNetworkAt makes a network through which a server is reached at an address.
+func newNetworkAt(t *testing.T, address, serverURL string) *network {
+	t.Helper()
 	inProcess := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	proxy := toxiproxy.NewProxy(inProcess, "network", "127.0.0.1:0", strings.TrimPrefix(server.URL, "http://"))
+	proxy := toxiproxy.NewProxy(inProcess, "network", net.JoinHostPort(address, "0"), strings.TrimPrefix(serverURL, "http://"))
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}

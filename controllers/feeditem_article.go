@@ -41,9 +41,12 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	back := held.lend(r.Clock)
 	text, err := r.Articles.Fetch(ctx, request)
 	back()
-	held.pageRead()
 	if ctx.Err() != nil {
 		return true, ctrl.Result{}, nil //nolint:nilerr // the manager is stopping; nothing was paid for, nothing counts
+	}
+	if held.page != nil && !r.Web.ended(held.page, host, false, err) {
+		r.open.keep(item, open)
+		return true, lookAgain(r.Clock.Now(), r.Clock.Now()), nil // it waits for the network, as the others do
 	}
 	if err != nil {
 		if open.pageFailed(err, r.InPlace, item, r.Clock.Now()) {

@@ -30,6 +30,7 @@ type FeedItemReconciler struct {
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
+	Web      *web
 	Waker    *waker
 	Articles *article.Fetcher
 	// Services knows the providers and destinations.

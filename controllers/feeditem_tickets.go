@@ -19,16 +19,9 @@ type tickets struct {
 	// chain is all providers of the source; first those of them that can do what comes first.
 	chain, first []link
 	provider     *schedule.Ticket
-	host         *schedule.Ticket
+	page         *visit
 
 	mu sync.Mutex // of provider, while it may be lent
-}
-
-// pageRead gives the host to the next.
-func (t *tickets) pageRead() {
-	if t.host != nil {
-		t.host.Done()
-	}
 }
 
 // giveBack returns the provider's ticket, if it was not used.

@@ -23,7 +23,8 @@ const BuiltinProvider = "extractive (built in)"
 
 // The classes of who waits in the schedule, the first before the others.
 const (
-	classPolls = iota // few, and all else comes from them
+	classEager = iota // polls that a person waits for
+	classPolls        // few, and all else comes from them
 	classPending
 	classOthers
 )
@@ -40,16 +41,18 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 	if host == "" {
 		return r.acquireProvider(ctx, turn, held, item)
 	}
-	page := []schedule.Resource{hostResource(host)}
 	if r.Schedule.Free(resourcesOf(held.first)...) {
-		held.host, _ = turn.Acquire(rank, page...)
-		return held.host != nil, nil
+		taken, granted := turn.AcquireAll(rank, toVisit(host)...)
+		if granted {
+			held.page = visitWith(taken)
+		}
+		return granted, nil
 	}
-	taken, granted := turn.AcquireAll(rank, resourcesOf(held.first), page)
+	taken, granted := turn.AcquireAll(rank, append(toVisit(host), resourcesOf(held.first))...)
 	if !granted {
 		return false, r.hold(ctx, item, held.first)
 	}
-	held.provider, held.host = taken[0], taken[1]
+	held.page, held.provider = visitWith(taken), taken[len(taken)-1]
 	return true, nil
 }
 

@@ -14,9 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
-	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -45,6 +43,7 @@ type FeedSourceReconciler struct {
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
+	Web      *web
 	Waker    *waker
 	Outbound *outbound.Client
 	// Workers is how many feeds are polled at the same time at most.
@@ -88,16 +87,19 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if ended(&source) {
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
-	due := watch.due(&source)
+	due := watch.due(&source, r.Web.networkBack())
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
 	}
-	ticket, free := turn.Acquire(schedule.Rank{Class: classPolls, Time: due, Name: request.String()}, hostResource(hostOf(source.Spec.URL)))
-	if !free {
-		return ctrl.Result{}, nil // woken when the host is free
+	rank := schedule.Rank{Class: classPolls, Time: due, Name: request.String()}
+	if watch.eager(&source) {
+		rank.Class = classEager
 	}
-	next, err := r.poll(ctx, &source, watch)
-	ticket.Done()
+	tickets, free := turn.AcquireAll(rank, toVisit(hostOf(source.Spec.URL))...)
+	if !free {
+		return ctrl.Result{}, nil // woken when the host is free, and the network is up
+	}
+	next, err := r.poll(ctx, &source, watch, visitWith(tickets))
 	return r.count(ctx, &source, watch, next, err)
 }
 
@@ -105,27 +107,6 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 func ended(source *v1alpha1.FeedSource) bool {
 	return stalledBecause(source, v1alpha1.ReasonFeedGone) &&
 		source.Status.ObservedGeneration == source.Generation && !pollForced(source)
-}
-
-// changed says whether the spec in force was never polled, or a poll that a person asks for was
-// not made yet. The status may be older than what this process has done.
-func (w *watchedSource) changed(source *v1alpha1.FeedSource) bool {
-	return w.newSpec(source) || pollForced(source) && w.token != pollToken(source)
-}
-
-func (w *watchedSource) newSpec(source *v1alpha1.FeedSource) bool {
-	return source.Status.ObservedGeneration != source.Generation && w.generation != source.Generation
-}
-
-// pollForced says whether a person asks for a poll that was not made yet.
-func pollForced(source *v1alpha1.FeedSource) bool {
-	token := pollToken(source)
-	return token != "" && token != source.Status.LastHandledPoll
-}
-
-// pollToken is the value of the poll annotation, in the form in which it is compared and kept.
-func pollToken(source *v1alpha1.FeedSource) string {
-	return lifecycle.TokenOf(source.Annotations[v1alpha1.AnnotationPoll])
 }
 
 // suspend says on the source that it is not polled.
@@ -212,27 +193,4 @@ func earliest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// due says when the source is to be polled next.
-func (w *watchedSource) due(source *v1alpha1.FeedSource) time.Time {
-	if !w.redo.IsZero() {
-		return w.redo
-	}
-	timing := polling.Timing{
-		UID:       string(source.UID),
-		Interval:  polling.EffectiveInterval(source.Interval(), int(source.Status.ConsecutiveFailures)),
-		Failing:   source.Status.ConsecutiveFailures > 0,
-		Changed:   w.changed(source),
-		LastPoll:  w.lastPoll,
-		Heartbeat: heartbeat,
-		FirstSeen: w.firstSeen,
-	}
-	if t := source.Status.NotBefore; t != nil && !w.newSpec(source) { // it may be another server now
-		timing.NotBefore = t.Time
-	}
-	if t := source.Status.LastPollTime; t != nil {
-		timing.RecordedPoll = t.Time
-	}
-	return polling.Due(timing)
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,6 +24,9 @@ import (
 // validators tell whether a feed has changed since it was read last.
 type validators struct {
 	urlHash, etag, lastModified, bodyHash string
+	// ttl is for how long the document asks to be kept. It is in the document only, and so must be
+	// remembered while that stays as it is.
+	ttl time.Duration
 }
 
 // match says whether an answer with a body is the one that was read before: some servers ignore
@@ -87,6 +91,7 @@ func (m *memory) load(ctx context.Context, live client.Reader, source *v1alpha1.
 	m.lost = m.data.URLHash == "" && source.Status.LastSuccessTime != nil
 	m.validators = validators{
 		urlHash: m.data.URLHash, etag: m.data.ETag, lastModified: m.data.LastModified, bodyHash: m.data.BodyHash,
+		ttl: time.Duration(m.data.TTLMinutes) * time.Minute,
 	}
 	return nil
 }
@@ -115,7 +120,7 @@ func (m *memory) remember(entries []feed.Entry, plan polling.Plan) {
 // the next poll reads the feed again.
 func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.FeedSource, held bool) error {
 	m.book.Store(&m.data)
-	m.data.URLHash = m.answer.urlHash
+	m.data.URLHash, m.data.TTLMinutes = m.answer.urlHash, int32(m.answer.ttl/time.Minute) //nolint:gosec // at most a year
 	if held {
 		m.answer.etag, m.answer.lastModified, m.answer.bodyHash = "", "", ""
 	}

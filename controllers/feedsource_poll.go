@@ -40,13 +40,15 @@ type news struct {
 	held int
 	// refused says why the API server did not take an entry; empty: it took all.
 	refused string
+	// declared is for how long the feed says that it stays as it is.
+	declared time.Duration
 	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
 	rebuilt int
 }
 
 // poll asks for the feed once, makes items of what is new, and records how it went. It returns
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
-func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (time.Time, error) {
+func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
 	header, err := feedCredentials(ctx, r.Live, source)
 	if err != nil {
@@ -60,6 +62,9 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	found, feedErr := r.read(ctx, source, header, memory)
 	if stopping := ctx.Err() != nil; stopping {
 		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
+	}
+	if !r.Web.ended(visit, hostOf(source.Spec.URL), wasWell(source), feedErr) {
+		return now, nil // it waits for the network, as the others do
 	}
 	if feedErr == nil && !found.unchanged {
 		err = r.take(ctx, source, memory, &found)
@@ -89,7 +94,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		return watch.redo, nil
 	}
 	watch.failedWrites = 0
-	return watch.due(source), nil
+	return watch.due(source, r.Web.networkBack()), nil
 }
 
 // read fetches the feed, unless it is as it was, and parses it.
@@ -111,15 +116,25 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 		urlHash:      urlHash(source.Spec.URL),
 		etag:         response.Header.Get("ETag"),
 		lastModified: response.Header.Get("Last-Modified"),
+		ttl:          memory.validators.ttl,
 		bodyHash:     hex.EncodeToString(sum[:]),
 	}
 	if response.Status == http.StatusNotModified || memory.validators.match(answer) {
 		found.unchanged = true
+		found.declared = max(response.FreshFor, answer.ttl)
 		return found, nil
 	}
-	found.document, err = feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
+	if found.document, err = feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL); err == nil {
+		answer.ttl = time.Duration(found.document.TTL) * time.Minute
+	}
+	found.declared = max(response.FreshFor, answer.ttl)
 	memory.answer = answer
 	return found, err
+}
+
+// wasWell says whether the feed was read the last time.
+func wasWell(source *v1alpha1.FeedSource) bool {
+	return source.Status.LastSuccessTime != nil && source.Status.ConsecutiveFailures == 0
 }
 
 // take makes items of the entries that were never seen, the oldest first, and then remembers what

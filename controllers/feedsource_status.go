@@ -48,12 +48,12 @@ func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alph
 			setPaused(source, found.held, now)
 			setRebuilt(source, found.rebuilt, now)
 		}
-		interval := source.Interval()
+		interval := polling.Declared(source.Interval(), found.declared)
 		// New items alone are told by the counts, which are written soon after.
 		changed := !found.unchanged && found.created == 0 || !apiequality.Semantic.DeepEqual(before, status)
 		news := changed || readyOf(status.Conditions).Status != metav1.ConditionTrue ||
 			status.ConsecutiveFailures > 0 || token != status.LastHandledPoll ||
-			status.ObservedGeneration != generation || status.EffectiveInterval == nil || status.EffectiveInterval.Duration != interval
+			status.ObservedGeneration != generation || status.EffectiveInterval == nil || status.EffectiveInterval.Duration < interval // a shorter one is written with the next news
 		if last := status.LastPollTime; !news && last != nil && now.Sub(last.Time) < heartbeat {
 			return
 		}
@@ -61,16 +61,19 @@ func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alph
 		status.LastPollTime, status.LastSuccessTime = &metav1.Time{Time: now}, &metav1.Time{Time: now}
 		status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: interval}, nil
 		status.ConsecutiveFailures, status.Failure = 0, nil
-		setSourceReady(source, verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: readsWell(source, found)}, now)
+		setSourceReady(source, verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: readsWell(source, found, interval)}, now)
 	})
 }
 
-func readsWell(source *v1alpha1.FeedSource, found news) string {
+func readsWell(source *v1alpha1.FeedSource, found news, interval time.Duration) string {
 	name := source.Status.Format
 	if source.Status.Title != "" {
 		name = fmt.Sprintf("%q (%s)", source.Status.Title, name)
 	}
-	message := fmt.Sprintf("Reads %s every %s", name, human(source.Interval()))
+	message := fmt.Sprintf("Reads %s every %s", name, human(interval))
+	if interval > source.Interval() {
+		message += fmt.Sprintf(" (spec.interval is %s; the feed says that it does not change more often)", human(source.Interval()))
+	}
 	if found.movedTo != "" {
 		message += ". The feed has moved for good: set spec.url to " + failure.Mask(found.movedTo)
 		if failure.Mask(found.movedTo) != found.movedTo {
@@ -83,7 +86,7 @@ func readsWell(source *v1alpha1.FeedSource, found news) string {
 // pollFailed records a poll that did not get a feed. The next one comes later with each failure,
 // but it always comes, unless the server says that the feed is gone for good.
 func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource, token string, err error, now time.Time) error {
-	generation := source.Generation
+	generation, newSpec := source.Generation, source.Status.ObservedGeneration != source.Generation
 	cause := failure.Classify(err)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		status := &source.Status
@@ -93,6 +96,9 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 		status.Failure = failure.Record(err, v1alpha1.StagePoll, hostOf(source.Spec.URL), now)
 		status.Failure.Retryable = cause.Status != http.StatusGone
 		interval := polling.EffectiveInterval(source.Interval(), int(status.ConsecutiveFailures))
+		if before := status.EffectiveInterval; before != nil && !newSpec { // what the feed has declared holds also while it fails
+			interval = polling.InForce(interval, before.Duration)
+		}
 		status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: interval}, nil
 		next := now.Add(interval)
 		if cause.RetryAfter > 0 {

@@ -5,7 +5,9 @@ package controllers
 
 import (
 	"context"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -38,6 +40,10 @@ type Options struct {
 	ItemWorkers, PollWorkers int
 	// RequestsPerHost is how many requests to one host are under way at once at most.
 	RequestsPerHost int
+	// HostInterval is how much time lies between the beginnings of two requests to one host at least.
+	HostInterval time.Duration
+	// Self is the pod of the operator, for Events that are about no object; nil where there is none.
+	Self *corev1.ObjectReference
 	// Namespaces are those that the operator works in; none means all.
 	Namespaces []string
 }
@@ -53,11 +59,19 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		return err
 	}
 	plan := schedule.New(options.Clock, waker.wake, map[schedule.Kind]schedule.Limit{
-		schedule.KindHost: {Concurrent: options.RequestsPerHost},
+		schedule.KindHost: {Concurrent: options.RequestsPerHost, Every: options.HostInterval},
 	})
 	plan.Configure(builtinResource, schedule.Limit{})
+	plan.Configure(network, schedule.Limit{})
 
 	stream := telemetry.NewStream(manager.GetLogger())
+	web := &web{
+		Clock:    options.Clock,
+		Schedule: plan,
+		Recorder: manager.GetEventRecorder(component),
+		Log:      manager.GetLogger().WithName("network"),
+		Self:     options.Self,
+	}
 	known := newServices(options.Clock, plan, waker.serviceChanged)
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
@@ -67,6 +81,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Stream:     stream,
 		Schedule:   plan,
 		Waker:      waker,
+		Web:        web,
 		Articles:   article.NewFetcher(options.Outbound),
 		Services:   known,
 		Builtin:    options.Builtin,
@@ -82,6 +97,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Recorder: manager.GetEventRecorder(component),
 		Stream:   stream,
 		Schedule: plan,
+		Web:      web,
 		Waker:    waker,
 		Outbound: options.Outbound,
 		Workers:  options.PollWorkers,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -31,6 +32,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -62,7 +64,12 @@ type world struct {
 	inPlace lifecycle.InPlace
 	// workers is how many items are worked on at once; 0 is for 64.
 	workers int
-	log     logr.Logger // of the manager; where none is set, the one of all
+	// perHost is how many requests to one host are made at once; 0 is for 8.
+	perHost int
+	// self is the operator's pod; none, unless a test is about its Events.
+	self  *corev1.ObjectReference
+	marks *feedtest.Server // of the source that shows what has happened before it was polled
+	log   logr.Logger      // of the manager; where none is set, the one of all
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
@@ -154,7 +161,8 @@ func (w *world) start() {
 		InPlace:         w.inPlace,
 		ItemWorkers:     cmp.Or(w.workers, 64),
 		PollWorkers:     8,
-		RequestsPerHost: 8,
+		RequestsPerHost: cmp.Or(w.perHost, 8),
+		Self:            w.self,
 	})
 	if err != nil {
 		w.t.Fatal(err)

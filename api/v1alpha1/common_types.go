@@ -62,6 +62,8 @@ const (
 	ReasonFeedGone = "FeedGone"
 	// ReasonItemsNotCreated says that the feed was read, but the API server did not take its entries.
 	ReasonItemsNotCreated = "ItemsNotCreated"
+	// ReasonNetworkDown says that the operator reaches no host any more, which is no fault of any feed.
+	ReasonNetworkDown = "NetworkDown"
 	// ReasonRecovered says that something works again after it had failed.
 	ReasonRecovered = "Recovered"
 	// ReasonActiveItemsLimit says that spec.maxActiveItems is reached.

@@ -29,6 +29,12 @@ type FeedMemoryData struct {
 	// +kubebuilder:validation:MaxLength=64
 	BodyHash string `json:"bodyHash,omitempty"`
 
+	// TTLMinutes is for how long that answer asks to be kept (ttl of RSS), in minutes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=527040
+	TTLMinutes int32 `json:"ttlMinutes,omitempty"`
+
 	// GUIDsUntrusted is set once two entries of one document shared a GUID.
 	// +optional
 	GUIDsUntrusted bool `json:"guidsUntrusted,omitempty"`

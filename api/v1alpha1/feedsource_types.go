@@ -340,7 +340,8 @@ type FeedSourceStatus struct {
 	// +optional
 	LastSuccessTime *metav1.Time `json:"lastSuccessTime,omitempty"`
 
-	// EffectiveInterval is the interval in force: spec.interval, made longer by failures.
+	// EffectiveInterval is the interval in force: spec.interval, made longer by failures, or by a
+	// feed that says for how long it will not change (ttl, Cache-Control, Expires; up to a day).
 	// +optional
 	EffectiveInterval *metav1.Duration `json:"effectiveInterval,omitempty"`
 

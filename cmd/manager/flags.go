@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/netip"
 	"net/url"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
@@ -33,6 +34,7 @@ type flags struct {
 	allowHTTP                    bool
 	workers, pollWorkers         int
 	requestsPerHost              int
+	hostInterval                 time.Duration
 	kubeQPS                      float32
 	kubeBurst                    int
 	log                          zap.Options
@@ -58,6 +60,7 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.IntVar(&f.workers, "workers", 128, "items worked on at the same time at most")
 	set.IntVar(&f.pollWorkers, "poll-workers", 32, "feeds polled at the same time at most")
 	set.IntVar(&f.requestsPerHost, "requests-per-host", 2, "requests to one host at the same time at most")
+	set.DurationVar(&f.hostInterval, "host-interval", 100*time.Millisecond, "time between the beginnings of two requests to one host at least; 0 for none")
 	set.Float32Var(&f.kubeQPS, "kube-api-qps", -1, "requests a second to the API server at most; -1 leaves it to the server's own fairness")
 	set.IntVar(&f.kubeBurst, "kube-api-burst", 100, "requests to the API server at once at most, with --kube-api-qps")
 	showVersion := set.Bool("version", false, "print the version and exit")
@@ -112,6 +115,9 @@ func (f *flags) check() error {
 		if value < 1 {
 			return fmt.Errorf("--%s must be at least 1", name)
 		}
+	}
+	if f.hostInterval < 0 {
+		return errors.New("--host-interval must not be negative")
 	}
 	return nil
 }

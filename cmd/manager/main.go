@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -70,6 +71,8 @@ func run(ctx context.Context, args []string) error {
 		ItemWorkers:     flags.workers,
 		PollWorkers:     flags.pollWorkers,
 		RequestsPerHost: flags.requestsPerHost,
+		HostInterval:    flags.hostInterval,
+		Self:            self(),
 		InPlace:         lifecycle.DefaultInPlace,
 		Namespaces:      flags.namespaces,
 	}); err != nil {
@@ -125,6 +128,15 @@ func addProbes(manager ctrl.Manager) error {
 		return err
 	}
 	return manager.AddReadyzCheck("readyz", healthz.Ping)
+}
+
+// self is the operator's own pod, as its Deployment names it; nil outside a cluster.
+func self() *corev1.ObjectReference {
+	namespace, name := os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
+	if namespace == "" || name == "" {
+		return nil
+	}
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name}
 }
 
 // userAgent tells the servers of feeds who asks, and where to complain.

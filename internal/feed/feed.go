@@ -33,6 +33,9 @@ type Document struct {
 	Link string
 	// Language as the feed declares it, such as "en-us"; or empty.
 	Language string
+	// TTL is for how many minutes the feed says that it can be kept before it is read again; 0 where
+	// it does not say.
+	TTL int
 	// Entries in document order, without exact repetitions.
 	Entries []Entry
 	// Omitted is how many entries came after the first MaxEntries and were left out.

@@ -59,6 +59,7 @@ func parseRSS(text []byte, base string, kind kind) (*Document, error) {
 		parsed.Version = cmp.Or(parsed.Version, "1.0")
 	}
 	document := newDocument(general, "RSS", parsed.Version, base)
+	document.TTL = ttlOf(parsed.TTL)
 	links := newResolver(cmp.Or(document.Link, base))
 	for i, item := range general.Items {
 		entry := newEntry(item)

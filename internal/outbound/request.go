@@ -61,6 +61,9 @@ type Response struct {
 	// MovedTo is where the document is now, without user info; set when there was a redirect and
 	// each one was permanent (301 or 308).
 	MovedTo string
+	// FreshFor is for how long the server says that the document stays as it is; 0 where it does not
+	// say, at most a year.
+	FreshFor time.Duration
 }
 
 // connectionHeaders are set by the client, whatever the caller says. An Accept-Encoding of the
@@ -143,10 +146,11 @@ func (c *Client) newRequest(ctx context.Context, r Request, trail *trail) *http.
 func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *http.Response) (*Response, error) {
 	defer func() { _ = answer.Body.Close() }()
 	response := &Response{
-		Status:  answer.StatusCode,
-		Header:  answer.Header,
-		URL:     trail.at.String(),
-		MovedTo: trail.movedTo(),
+		Status:   answer.StatusCode,
+		Header:   answer.Header,
+		URL:      trail.at.String(),
+		MovedTo:  trail.movedTo(),
+		FreshFor: freshFor(answer.Header, c.now()),
 	}
 	switch {
 	case answer.StatusCode == http.StatusNotModified:

@@ -8,14 +8,9 @@ import (
 	"time"
 )
 
-// Limits of the time between two polls.
-const (
-	// MaxInterval is the longest that failures make the interval.
-	MaxInterval = 24 * time.Hour
-	// maxCatchUp is within which time a slot that was missed while the operator was down is made
-	// up for.
-	maxCatchUp = 10 * time.Minute
-)
+// maxCatchUp is within which time a slot is made up for that was missed while the operator, or the
+// network, was down.
+const maxCatchUp = 10 * time.Minute
 
 // Slot returns the latest poll time of a source at or before now. The poll times of a source lie
 // one interval apart; where among them the source lies follows from its UID alone. So poll times
@@ -50,25 +45,15 @@ func modulo(a, b int64) int64 {
 	return a%b + b
 }
 
-// EffectiveInterval is the interval after so many failures in a row: doubled by each, up to
-// MaxInterval. It never makes an interval shorter.
-func EffectiveInterval(interval time.Duration, failures int) time.Duration {
-	longest := max(interval, MaxInterval)
-	for range failures {
-		if interval >= longest {
-			return longest
-		}
-		interval *= 2
-	}
-	return min(interval, longest)
-}
-
 // Timing is what is known of a source when the time of its next poll is asked for.
 type Timing struct {
 	// UID of the source.
 	UID string
 	// Interval in force.
 	Interval time.Duration
+	// Declared is set where the interval is longer than the source's own because the feed says for
+	// how long it will not change. Then it is kept from one poll to the next, as well as slots allow.
+	Declared bool
 	// Failing is set while the last poll has failed. Then the next one follows a whole interval
 	// after it, instead of at the next slot.
 	Failing bool
@@ -85,13 +70,18 @@ type Timing struct {
 	Heartbeat time.Duration
 	// FirstSeen is when this process saw the source first.
 	FirstSeen time.Time
+	// NetworkBack is when the last outage of the network has ended; zero when there was none.
+	NetworkBack time.Time
 }
 
 // Due returns when a source is to be polled next. A time that is not after now means: now.
 func Due(t Timing) time.Time {
 	due := t.slot()
-	if t.Changed {
+	switch {
+	case t.Changed:
 		due = t.FirstSeen
+	case due.Before(t.NetworkBack): // all who wait are due at once then
+		due = t.spread(t.NetworkBack)
 	}
 	if due.Before(t.NotBefore) {
 		return t.NotBefore
@@ -108,16 +98,34 @@ func (t Timing) slot() time.Time {
 		return last.Add(t.Interval)
 	}
 	if !t.LastPoll.IsZero() {
-		return NextSlot(t.UID, t.Interval, t.LastPoll)
+		return NextSlot(t.UID, t.Interval, t.rested(t.LastPoll))
 	}
 	if t.RecordedPoll.IsZero() {
 		return t.FirstSeen
 	}
 	// This process has just started. What was due while no process ran is made up for, spread
 	// over a few minutes; all else waits for its slot.
+	rested := t.rested(t.RecordedPoll)
 	missed := Slot(t.UID, t.Interval, t.FirstSeen)
-	if t.RecordedPoll.Add(t.Heartbeat).Before(missed) {
-		return t.FirstSeen.Add(phase(t.UID, min(maxCatchUp, max(t.Interval, time.Second))))
+	if t.RecordedPoll.Add(t.Heartbeat).Before(missed) && rested.Before(missed) {
+		return t.spread(t.FirstSeen)
+	}
+	if rested.After(t.FirstSeen) {
+		return NextSlot(t.UID, t.Interval, rested)
 	}
 	return NextSlot(t.UID, t.Interval, t.FirstSeen)
+}
+
+// rested is after when the next slot may be used. The first poll of a source is not at one of its
+// slots, and the next one after it may be near; a tenth allows for polls that are late.
+func (t Timing) rested(poll time.Time) time.Time {
+	if !t.Declared {
+		return poll
+	}
+	return poll.Add(t.Interval - t.Interval/10)
+}
+
+// spread is when a source is made up for that was missed, so that not all of them are at once.
+func (t Timing) spread(from time.Time) time.Time {
+	return from.Add(phase(t.UID, min(maxCatchUp, max(t.Interval, time.Second))))
 }

@@ -48,32 +48,6 @@ func TestSourcesAreSpreadOverTheInterval(t *testing.T) {
 	}
 }
 
-// R1.4
-func TestEffectiveIntervalDoublesUpToADay(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		interval time.Duration
-		failures int
-		want     time.Duration
-	}{
-		"no failure":                          {15 * time.Minute, 0, 15 * time.Minute},
-		"one failure":                         {15 * time.Minute, 1, 30 * time.Minute},
-		"three failures":                      {15 * time.Minute, 3, 2 * time.Hour},
-		"many failures":                       {15 * time.Minute, 40, 24 * time.Hour},
-		"very many failures":                  {time.Minute, 1 << 30, 24 * time.Hour},
-		"a negative count":                    {time.Minute, -1, time.Minute},
-		"an interval above a day stays":       {72 * time.Hour, 0, 72 * time.Hour},
-		"failures never shorten the interval": {72 * time.Hour, 5, 72 * time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := polling.EffectiveInterval(test.interval, test.failures); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
-		})
-	}
-}
-
 // R1.3, R1.4
 func TestDue(t *testing.T) {
 	t.Parallel()
@@ -111,6 +85,45 @@ func TestDue(t *testing.T) {
 		"a long interval keeps its slot over a restart": {
 			with(func(t *polling.Timing) { long(t); t.RecordedPoll = polling.Slot(uid, t.Interval, start) }), polling.NextSlot(uid, 6*time.Hour, start),
 		},
+		"what a feed declares is waited for after a poll that was at no slot of its own": {
+			with(func(t *polling.Timing) {
+				long(t)
+				t.Declared = true
+				t.LastPoll = polling.NextSlot(uid, t.Interval, start).Add(-time.Minute)
+			}),
+			polling.NextSlot(uid, 6*time.Hour, start).Add(6 * time.Hour),
+		},
+		"and the same after a restart": {
+			with(func(t *polling.Timing) {
+				long(t)
+				t.Declared = true
+				t.RecordedPoll = polling.NextSlot(uid, t.Interval, start).Add(-time.Minute)
+			}),
+			polling.NextSlot(uid, 6*time.Hour, start).Add(6 * time.Hour),
+		},
+		"a slot that was not to be used was not missed": {
+			with(func(t *polling.Timing) {
+				long(t)
+				t.Declared = true
+				slot := polling.NextSlot(uid, t.Interval, start)
+				t.RecordedPoll, t.FirstSeen = slot.Add(-2*time.Hour), slot.Add(5*time.Hour)
+			}),
+			polling.NextSlot(uid, 6*time.Hour, start).Add(6 * time.Hour),
+		},
+		"a poll that was a little late costs no slot": {
+			with(func(t *polling.Timing) {
+				long(t)
+				t.Declared = true
+				t.LastPoll = polling.Slot(uid, t.Interval, start).Add(time.Minute)
+			}),
+			polling.NextSlot(uid, 6*time.Hour, start),
+		},
+		"a source that is due after an outage keeps its slot": {
+			with(func(t *polling.Timing) { t.LastPoll, t.NetworkBack = start, start.Add(time.Second) }), polling.NextSlot(uid, interval, start),
+		},
+		"a person does not wait for the others after an outage": {
+			with(func(t *polling.Timing) { t.LastPoll, t.Changed, t.NetworkBack = start, true, start.Add(time.Hour) }), start,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,6 +145,22 @@ func TestAMissedSlotIsMadeUpForSoon(t *testing.T) {
 			FirstSeen: start, RecordedPoll: start.Add(-50 * time.Hour),
 		})
 		if due.Before(start) || due.After(start.Add(10*time.Minute)) {
+			t.Errorf("due at %s", due)
+		}
+		seen[due.Truncate(time.Second)] = true
+	}
+	if len(seen) < 25 {
+		t.Errorf("50 sources are made up for at %d times", len(seen))
+	}
+}
+
+// R1.4: what an outage of the network has held up is made up for soon after it, not all at once.
+func TestWhatAnOutageHasHeldUpIsSpread(t *testing.T) {
+	t.Parallel()
+	back, seen := start.Add(3*time.Hour), map[time.Time]bool{}
+	for i := range 50 {
+		due := polling.Due(polling.Timing{UID: time.Duration(i).String(), Interval: time.Hour, FirstSeen: start, LastPoll: start, NetworkBack: back})
+		if due.Before(back) || due.After(back.Add(10*time.Minute)) {
 			t.Errorf("due at %s", due)
 		}
 		seen[due.Truncate(time.Second)] = true

@@ -156,6 +156,12 @@ func (a Availability) lengthened(now time.Time, retryAfter time.Duration) Availa
 	return a
 }
 
+// Broken is the availability of what was found out to be broken in another way than by its calls:
+// its circuit is open.
+func Broken(now time.Time) Availability {
+	return Availability{State: StateOpen, Until: now.Add(circuitWait.first), Failures: failuresToOpen}
+}
+
 // Succeeded is the availability after a call has succeeded: ready, and nothing counted. A success
 // during a cool-down is of a call that began before, and does not end it; StateDown ends only by
 // what it waits for.

@@ -18,10 +18,11 @@ const (
 	KindProvider    Kind = "provider"
 	KindDestination Kind = "destination"
 	KindHost        Kind = "host"
+	KindNetwork     Kind = "network"
 )
 
 // Resource is something that is asked for: an AIProvider or a FeedDestination by namespace/name,
-// a host by its name.
+// a host by its name, or the network that hosts are reached by.
 type Resource struct {
 	Kind Kind
 	Name string

@@ -74,6 +74,23 @@ func DestinationTransition(recorder events.EventRecorder, destination *v1alpha1.
 	recorder.Eventf(destination, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
 }
 
+// NetworkDown says that the operator reaches no host any more. It is told by its own pod, once, and by
+// no feed; self is nil where there is no pod.
+func NetworkDown(recorder events.EventRecorder, self *corev1.ObjectReference, hosts int) {
+	if self != nil {
+		recorder.Eventf(self, nil, corev1.EventTypeWarning, v1alpha1.ReasonNetworkDown, actionPoll,
+			"%d hosts that were well are out of reach one after the other: feeds and pages wait until one answers again", hosts)
+	}
+}
+
+// NetworkBack says that it reaches hosts again.
+func NetworkBack(recorder events.EventRecorder, self *corev1.ObjectReference) {
+	if self != nil {
+		recorder.Eventf(self, nil, corev1.EventTypeNormal, v1alpha1.ReasonRecovered, actionPoll,
+			"Hosts answer again: the feeds that have waited are polled within ten minutes")
+	}
+}
+
 func eventType(healthy bool) string {
 	if healthy {
 		return corev1.EventTypeNormal
