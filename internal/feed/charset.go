@@ -7,8 +7,8 @@ import (
 	"bytes"
 	"mime"
 	"regexp"
+	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -40,7 +40,7 @@ func decode(body []byte, contentType string) []byte {
 			return convert(rest, bom.encoding)
 		}
 	}
-	if sniffed := sniffUTF16(body); sniffed != nil {
+	if sniffed := sniffWide(body); sniffed != nil {
 		return convert(body, sniffed)
 	}
 	if looksLikeISO2022JP(body) {
@@ -52,7 +52,7 @@ func decode(body []byte, contentType string) []byte {
 	valid, invalid := countUTF8(body)
 	const share = 20 // sequences for each stray byte
 	if valid >= invalid*share {
-		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
+		return mendUTF8(body)
 	}
 	declared := declaredCharsets(body, contentType)
 	for _, candidate := range declared {
@@ -65,16 +65,32 @@ func decode(body []byte, contentType string) []byte {
 	if text := sniffJapanese(body); text != nil {
 		return text
 	}
-	if len(declared) > 0 && declared[0].name != "utf-8" {
-		return convert(body, declared[0].encoding)
+	return decodeByScript(body, declared, valid, invalid)
+}
+
+// decodeByScript decodes what is not UTF-8, whatever is declared, unless there are more sequences
+// of UTF-8 in it than stray bytes.
+func decodeByScript(body []byte, declared []declaredCharset, valid, invalid int) []byte {
+	first := slices.IndexFunc(declared, func(d declaredCharset) bool { return d.name != "utf-8" })
+	if first > 0 && valid >= invalid { // UTF-8 is declared first, and may be true
+		first = -1
+	}
+	// Western is what servers declare by default.
+	if first >= 0 && declared[first].name != "windows-1252" {
+		return convert(body, declared[first].encoding)
+	}
+	if valid < invalid {
+		if text := guessByScript(body); text != nil {
+			return text
+		}
+	}
+	if first >= 0 {
+		return convert(body, declared[first].encoding)
 	}
 	// UTF-8, declared or by default: either damaged in a few places, or not true at all.
 	const few = 4
 	if valid > 0 || invalid < few {
-		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
-	}
-	if len(declared) > 1 {
-		return convert(body, declared[1].encoding)
+		return mendUTF8(body)
 	}
 	return convert(body, charmap.Windows1252)
 }
@@ -88,16 +104,24 @@ func convert(body []byte, from encoding.Encoding) []byte {
 	return bytes.TrimPrefix(bytes.ToValidUTF8(text, []byte("\uFFFD")), []byte("\uFEFF"))
 }
 
-// sniffUTF16 knows UTF-16 without a byte order mark by its first characters, which are ASCII in
-// every feed.
-func sniffUTF16(body []byte) encoding.Encoding {
+// sniffWide knows UTF-32 and UTF-16 without a byte order mark by their first characters, which are
+// ASCII in every feed.
+func sniffWide(body []byte) encoding.Encoding {
 	if len(body) < 4 {
 		return nil
 	}
-	switch {
-	case body[0] != 0 && body[1] == 0 && body[2] != 0 && body[3] == 0:
+	var letters [4]bool
+	for i, b := range body[:4] {
+		letters[i] = b != 0
+	}
+	switch letters {
+	case [4]bool{true, false, false, false}:
+		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
+	case [4]bool{false, false, false, true}:
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
+	case [4]bool{true, false, true, false}:
 		return textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM)
-	case body[0] == 0 && body[1] != 0 && body[2] == 0 && body[3] != 0:
+	case [4]bool{false, true, false, true}:
 		return textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)
 	}
 	return nil
@@ -163,32 +187,4 @@ func declaredCharsets(body []byte, contentType string) []declaredCharset {
 		}
 	}
 	return declared
-}
-
-// sniffJapanese decodes what can only be Shift_JIS or EUC-JP, and returns nil for anything else.
-// Each reads as nonsense in the other: without kana, or in half-width ones.
-func sniffJapanese(body []byte) []byte {
-	var best []byte
-	bestShare := 0.2 // no Japanese text has fewer kana; others have next to none
-	for _, candidate := range []encoding.Encoding{japanese.ShiftJIS, japanese.EUCJP} {
-		text := convert(body, candidate)
-		kana, other, damaged := 0, 0, 0
-		for _, r := range string(text) {
-			switch {
-			case r == utf8.RuneError:
-				damaged++
-			case r >= 0xFF61 && r <= 0xFF9F: // half-width katakana
-				other++
-			case unicode.In(r, unicode.Hiragana, unicode.Katakana):
-				kana++
-			case r >= utf8.RuneSelf:
-				other++
-			}
-		}
-		share := float64(kana) / float64(max(kana+other, 1))
-		if damaged*50 <= kana && share > bestShare {
-			best, bestShare = text, share
-		}
-	}
-	return best
 }

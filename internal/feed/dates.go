@@ -8,26 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mmcdole/gofeed"
 )
-
-// zones are the names that mean one thing only, in minutes east of Greenwich. Names that several
-// parts of the world use (CST, IST, AST and others) are not guessed: no date is better than one
-// that is wrong by half a day.
-var zones = map[string]int{
-	"Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "BST": 60, "CET": 60, "MEZ": 60, "CEST": 120, "MESZ": 120,
-	"EET": 120, "EEST": 180, "MSK": 180, "HKT": 480, "SGT": 480, "AWST": 480, "JST": 540, "KST": 540,
-	"ACST": 570, "AEST": 600, "ACDT": 630, "AEDT": 660, "NZST": 720, "NZDT": 780,
-	"EST": -300, "EDT": -240, "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
-	"AKST": -540, "AKDT": -480, "HST": -600,
-}
-
-var months = map[string]time.Month{
-	"jan": 1, "january": 1, "feb": 2, "february": 2, "mar": 3, "march": 3, "apr": 4, "april": 4, "may": 5,
-	"jun": 6, "june": 6, "jul": 7, "july": 7, "aug": 8, "august": 8, "sep": 9, "sept": 9, "september": 9,
-	"oct": 10, "october": 10, "nov": 11, "november": 11, "dec": 12, "december": 12,
-}
 
 // A dateForm is one order of year, month and day, with the numbers of their groups.
 type dateForm struct {
@@ -35,23 +19,21 @@ type dateForm struct {
 	year, month, day int
 }
 
-// dateForms in the order in which they are tried. "1/2/2006" is missing on purpose: half of the
-// world reads it the other way round.
+// dateForms in the order in which they are tried.
 var dateForms = []dateForm{
-	{regexp.MustCompile(`(?:^|\D)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})日?(?:\D|$)`), 1, 2, 3},
-	{regexp.MustCompile(`(?:^|\D)(\d{1,2})(?:st|nd|rd|th)?[\s-]*([A-Za-z]{3,9})\.?[\s,-]*(\d{4}|\d{2})(?:[^\d:]|$)`), 3, 2, 1},
-	{regexp.MustCompile(`(?:^|[^A-Za-z])([A-Za-z]{3,9})\.?\s*(\d{1,2})(?:st|nd|rd|th)?[\s,]+(\d{4})(?:[^\d:]|$)`), 3, 1, 2},
-	{regexp.MustCompile(`(?:^|\D)(\d{4})\s+([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:[^\d:]|$)`), 1, 2, 3},
+	{regexp.MustCompile(`(?:^|\D)(\d{4})\s*[-/.年년]\s*(\d{1,2})\s*[-/.月월]\s*(\d{1,2})[日일]?(?:\D|$)`), 1, 2, 3},
+	{regexp.MustCompile(`(?:^|\D)(\d{1,2})(?:st|nd|rd|th|er|[.ºª°])?[\s-]*(?:de\s)?(\p{L}{3,10})\.?[\s,-]*(?:del?\s)?(\d{4}|\d{2})(?:[^\d:]|$)`), 3, 2, 1},
+	{regexp.MustCompile(`(?:^|\P{L})(\p{L}{3,10})\.?\s*(\d{1,2})(?:st|nd|rd|th)?[\s,]+(\d{4})(?:[^\d:]|$)`), 3, 1, 2},
+	{regexp.MustCompile(`(?:^|\D)(\d{4})[\s-]+(\p{L}{3,10})\.?[\s-]+(\d{1,2})(?:[^\d:]|$)`), 1, 2, 3},
 	{regexp.MustCompile(`(?:^|\D)(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?:\D|$)`), 3, 2, 1},
 }
 
 var (
 	// "Mon Jan 2 15:04:05 MST 2006": the year after the time of day.
-	yearLast     = regexp.MustCompile(`^(.*[A-Za-z]{3,9}\.? +\d{1,2}),? +(\d{1,2}:\d{2}.*?) +(\d{4})$`)
-	timeOfDay    = regexp.MustCompile(`(?:^|[^\d:+-])(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,]\d{1,9})?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?`)
-	japaneseTime = regexp.MustCompile(`(\d{1,2})\s*時\s*(\d{1,2})\s*分(?:\s*(\d{1,2})\s*秒)?`)
-	offset       = regexp.MustCompile(`([+-])(\d{1,2}):?(\d{2})(?:\D|$)|([+-])(\d{1,2})(?:[^\d:]|$)`)
-	zoneName     = regexp.MustCompile(`[A-Za-z]+`)
+	yearLast  = regexp.MustCompile(`^(.*\p{L}{3,10}\.? +\d{1,2}),? +(\d{1,2}:\d{2}.*?) +(\d{4})$`)
+	timeOfDay = regexp.MustCompile(`(?:^|[^\d:+-])(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,]\d{1,9})?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?`)
+	offset    = regexp.MustCompile(`([+-])(\d{1,2}):?(\d{2})(?:\D|$)|([+-])(\d{1,2})(?:[^\d:]|$)`)
+	word      = regexp.MustCompile(`[\p{L}/_]+`)
 )
 
 // published returns when the entry was published, else updated; zero when neither date is usable.
@@ -77,21 +59,26 @@ func published(item *gofeed.Item) time.Time {
 }
 
 // parseDate reads a date in any of the common forms, in UTC; one without a zone is taken for UTC.
-// When it is sure and the time is zero, no other parser should try: the date is in a zone that
-// must not be guessed, or stands for none.
+// When it is sure and the time is zero, no other parser should try: the date is in a zone or an
+// order that must not be guessed, or stands for none.
 func parseDate(raw string) (t time.Time, sure bool) {
-	const longestDate = 128
+	const longestDate = 256
 	if len(raw) > longestDate {
 		return time.Time{}, true
 	}
-	text := yearLast.ReplaceAllString(plainLine(raw), "$1 $3 $2")
-	text = japaneseTime.ReplaceAllString(text, "$1:$2:$3 ")
-	text = strings.ReplaceAll(text, ": ", " ")
+	text := respell(plainLine(raw))
+	if at, ok := epoch(text); ok {
+		return usable(at), true
+	}
+	text = yearLast.ReplaceAllString(text, "$1 $3 $2")
 	day, before, after, found := findDate(text)
+	if !found && ambiguous(text) {
+		return time.Time{}, true
+	}
 	clock, zone, ok := findTime(before+" "+after, strings.TrimSpace(after))
 	east, known := zoneOffset(zone)
 	if !found || !ok || !known {
-		return time.Time{}, !known && zoneName.MatchString(zone)
+		return time.Time{}, !known && word.MatchString(zone)
 	}
 	return usable(day.Add(clock - east)), true
 }
@@ -111,8 +98,8 @@ func findDate(text string) (day time.Time, before, after string, found bool) {
 				year += 100
 			}
 		}
-		month, named := months[strings.ToLower(group(f.month))]
-		if !named {
+		month := monthNamed(group(f.month))
+		if month == 0 {
 			number, _ := strconv.Atoi(group(f.month))
 			month = time.Month(number)
 		}
@@ -145,7 +132,7 @@ func findTime(text, afterDay string) (clock time.Duration, zone string, ok bool)
 	}
 	hour, minute, second := number(1), number(2), min(number(3), 59) // 60 is a leap second
 	if at[8] >= 0 {
-		if hour < 1 || hour > 12 {
+		if hour > 12 { // 0 is what 12 is, in Japan
 			return 0, "", false
 		}
 		hour %= 12
@@ -153,7 +140,7 @@ func findTime(text, afterDay string) (clock time.Duration, zone string, ok bool)
 			hour += 12
 		}
 	}
-	if hour > 23 || minute > 59 {
+	if hour > 24 || minute > 59 || hour == 24 && minute+second > 0 { // 24:00 is the end of the day
 		return 0, "", false
 	}
 	clock = time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second
@@ -175,19 +162,34 @@ func zoneOffset(tail string) (east time.Duration, known bool) {
 		}
 		return east, true
 	}
-	name := zoneName.FindString(tail)
-	if name == "" {
-		return 0, !strings.ContainsAny(tail, "0123456789")
+	if strings.ContainsAny(tail, "0123456789") && !word.MatchString(tail) {
+		return 0, false
 	}
-	minutes, known := zones[strings.ToUpper(name)]
-	return time.Duration(minutes) * time.Minute, known
+	for _, name := range word.FindAllString(tail, -1) {
+		minutes, known := zones[strings.ToUpper(name)]
+		if known {
+			return time.Duration(minutes) * time.Minute, true
+		}
+		if looksLikeZone(name) {
+			return 0, false
+		}
+	}
+	return 0, true
 }
 
-// usable returns the time in UTC, or zero for what nothing was published at: 1 January 1970, which
-// software writes for "not set", and years that no date format of ours can hold.
+// looksLikeZone tells the name of a zone that we do not know ("XYZ", "Asia/Tokyo", the last word
+// of "Eastern Standard Time") from other words behind a time.
+func looksLikeZone(name string) bool {
+	short := len(name) >= 2 && len(name) <= 5 && name == strings.ToUpper(name) && name[0] < utf8.RuneSelf
+	return short || strings.Contains(name, "/") || strings.EqualFold(name, "time")
+}
+
+// usable returns the time in UTC, or zero for what nothing was published at: anything before
+// 2 January 1970, because software writes 0 in one form or another for "not set", and years that no
+// date format of ours can hold.
 func usable(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Second)
-	if t.Year() < 1 || t.Year() > 9999 || t.Year() == 1970 && t.YearDay() == 1 {
+	if t.Before(time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)) || t.Year() > 9999 {
 		return time.Time{}
 	}
 	return t

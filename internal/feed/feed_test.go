@@ -73,7 +73,16 @@ func TestFormats(t *testing.T) {
 			<dc:creator>Ann</dc:creator><dc:subject>go</dc:subject><dc:subject>k8s</dc:subject>
 			<dc:date>2026-11-20T13:05:06+09:00</dc:date><description>Short</description>
 			<content:encoded><![CDATA[<p>Long</p>]]></content:encoded></item></rdf:RDF>`,
-			want: func(d *Document) { d.Entries[0].GUID = "" }},
+			want: func(d *Document) { d.Entries[0].GUID = "https://site.example/1" }},
+		"RSS 0.92": {body: `<rss version="0.92"><channel><title>Feed</title><link>https://site.example/</link><language>en</language>
+			<item><description>Short</description></item></channel></rss>`,
+			want: func(d *Document) { d.Entries[0] = Entry{Content: "Short"} }},
+		"RSS 0.9": {body: `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://my.netscape.com/rdf/simple/0.9/">
+			<channel><title>Feed</title><link>https://site.example/</link></channel>
+			<item><title>One &amp; only</title><link>https://site.example/1</link></item></rdf:RDF>`,
+			want: func(d *Document) {
+				d.Language, d.Entries[0] = "", Entry{URL: "https://site.example/1", Title: "One & only"}
+			}},
 		"RSS 0.91": {body: `<rss version="0.91"><channel><title>Feed</title><link>https://site.example/</link><language>en</language>
 			<item><title>One &amp; only</title><link>https://site.example/1</link><description>Short</description></item></channel></rss>`,
 			want: func(d *Document) {
@@ -139,7 +148,22 @@ func TestNoFeed(t *testing.T) {
 		"an empty rss element":            {"<rss/>", "", failure.TypeNotAFeed, "holds nothing"},
 		"an empty channel":                {"<rss><channel></channel></rss>", "", failure.TypeNotAFeed, "holds nothing"},
 		"an empty feed element":           {"<feed/>", "", failure.TypeNotAFeed, "holds nothing"},
-		"other XML":                       {`<opml version="2.0"><body/></opml>`, "text/xml", failure.TypeNotAFeed, "<opml>"},
+		"a web page with a base":          {`<html><head><base href="https://site.example/blog/"><link rel=alternate type=application/atom+xml href=atom.xml>`, "text/html", failure.TypeNotAFeed, "names this feed: https://site.example/blog/atom.xml"},
+		"a web page that names two feeds": {page + `<link rel="Alternate" type="application/feed+json" href="feed.json"><link rel="alternate" type="application/rss+xml" href="/feed.xml">`, "text/html", failure.TypeNotAFeed, "names these feeds: https://feeds.example/feed.xml https://feeds.example/dir/feed.json"},
+		"a feed with a secret":            {`<html><head><link rel="alternate" type="application/rss+xml" href="https://u:p@a.example/feed?token=x">`, "text/html", failure.TypeNotAFeed, "names this feed: https://a.example/feed"},
+		"a challenge of Cloudflare":       {`<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script>`, "text/html", failure.TypeNotAFeed, `lets only people pass, not with a feed ("Just a moment..."): a protection against bots`},
+		"a captcha":                       {`<html><head><title>Security check</title></head><body><div class="g-recaptcha"></div>`, "text/html", failure.TypeNotAFeed, "lets only people pass"},
+		"a page with a contact form":      {`<html><head><title>We</title></head><body>` + strings.Repeat("words ", 4000) + `<div class="g-recaptcha"></div>`, "text/html", failure.TypeNotAFeed, `a web page ("We"), not with a feed, and the page names no feed`},
+		"a page to log in":                {`<html><head><title>Welcome</title></head><body><form><input name=p type=Password></form>`, "text/html", failure.TypeNotAFeed, `a page to log in, not with a feed ("Welcome")`},
+		"a parked domain":                 {`<html><head><title>site.example is for sale</title></head>`, "text/html", failure.TypeNotAFeed, "a domain that is for sale"},
+		"a page that was not found":       {`<html><head><title>404 Not Found</title></head>`, "text/html", failure.TypeNotAFeed, "the feed was not found"},
+		"a page without an html element":  {`<title>Hello</title><body>hi`, "text/html", failure.TypeNotAFeed, `a web page ("Hello")`},
+		"other XML":                       {`<Error><Code>AccessDenied</Code></Error>`, "text/xml", failure.TypeNotAFeed, "<Error>"},
+		"OPML":                            {`<opml version="2.0"><body/></opml>`, "text/xml", failure.TypeNotAFeed, "OPML, a list of feeds"},
+		"CDF":                             {`<?xml version="1.0"?><!DOCTYPE Channel SYSTEM "x.dtd"><CHANNEL HREF="http://x/"><ITEM HREF="http://x/1"/></CHANNEL>`, "text/xml", failure.TypeNotAFeed, "Channel Definition Format (CDF)"},
+		"a sitemap":                       {`<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>`, "text/xml", failure.TypeNotAFeed, "sitemap"},
+		"an index of sitemaps":            {`<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>`, "text/xml", failure.TypeNotAFeed, "sitemaps"},
+		"one entry of Atom":               {`<entry xmlns="http://www.w3.org/2005/Atom"><id>1</id></entry>`, "", failure.TypeNotAFeed, "a single entry in Atom"},
 		"words":                           {"Not found", "text/plain", failure.TypeNotAFeed, "neither XML nor JSON"},
 		"RDF of something else":           {`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><x:Person xmlns:x="urn:x"/></rdf:RDF>`, "", failure.TypeNotAFeed, "holds nothing"},
 		"XML that breaks off at once":     {`<rss version="2.0"><channel><title>T`, "", failure.TypeMalformed, "no entry"},
@@ -222,6 +246,43 @@ func TestOddEntries(t *testing.T) {
 		"an external URL in JSON":               {jsonWith(`{"id":"1","external_url":"https://a.example/"}`), Entry{GUID: "1", URL: "https://a.example/"}},
 		"an id that is a URL in JSON":           {jsonWith(`{"id":"https://a.example/1"}`), Entry{GUID: "https://a.example/1", URL: "https://a.example/1"}},
 		"a character that no text has, in JSON": {jsonWith(`{"id":"1","content_text":"a\u0000b\u202ec"}`), Entry{GUID: "1", Content: "ab\u202ec"}},
+		"rdf:about that is no link": {
+			`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><channel><title>T</title></channel><item rdf:about="urn:1&amp;2"><title>A</title></item></rdf:RDF>`,
+			Entry{GUID: "urn:1&2", Title: "A"}},
+		"rdf:about with a prefix, and no link": {
+			`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:r="http://purl.org/rss/1.0/"><r:channel><r:title>T</r:title></r:channel><r:item rdf:about="http://a.example/1"><r:title>A</r:title></r:item></rdf:RDF>`,
+			Entry{GUID: "http://a.example/1", URL: "http://a.example/1", Title: "A"}},
+		"rdf:about beside a GUID": {
+			`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><channel><title>T</title></channel><item rdf:about="urn:1"><guid isPermaLink="false">2</guid></item></rdf:RDF>`,
+			Entry{GUID: "2"}},
+		"a link that FeedBurner has replaced": {
+			`<rss version="2.0" xmlns:fb="http://rssnamespace.org/feedburner/ext/1.0"><channel><title>T</title><item><title>A</title><link>http://feedproxy.example/1</link><fb:origLink>https://site.example/1</fb:origLink></item></channel></rss>`,
+			Entry{Title: "A", URL: "https://site.example/1"}},
+		"the same in Atom": {
+			atomWith(`<entry><id>1</id><link href="http://feedproxy.example/1"/><origLink xmlns="http://rssnamespace.org/feedburner/ext/1.0">https://site.example/1</origLink></entry>`),
+			Entry{GUID: "1", URL: "https://site.example/1"}},
+		"a link without its scheme":          {rssWith(`<item><title>A</title><link>www.example.com/x</link></item>`), Entry{Title: "A", URL: "https://www.example.com/x"}},
+		"a link without its scheme only":     {rssWith(`<item><title>A</title><link>//cdn.example/x</link></item>`), Entry{Title: "A", URL: "https://cdn.example/x"}},
+		"a link in CDATA, with white space":  {rssWith("<item><link>\n<![CDATA[ http://a.example/x?a=1&b=2 ]]>\n</link></item>"), Entry{URL: "http://a.example/x?a=1&b=2"}},
+		"a link whose ampersands are bare":   {rssWith("<item><link>http://a.example/x?a=1&b=2&copy=3</link></item>"), Entry{URL: "http://a.example/x?a=1&b=2&copy=3"}},
+		"a relation in capitals":             {atomWith(`<entry><id>1</id><link rel="Alternate" href="https://a.example/1"/></entry>`), Entry{GUID: "1", URL: "https://a.example/1"}},
+		"a relation in its long form":        {atomWith(`<entry><id>1</id><link rel="http://www.iana.org/assignments/relation/alternate" href="https://a.example/1"/></entry>`), Entry{GUID: "1", URL: "https://a.example/1"}},
+		"content that is elsewhere":          {atomWith(`<entry><id>1</id><content type="text/html" src="https://a.example/1"/></entry>`), Entry{GUID: "1", URL: "https://a.example/1"}},
+		"a film that is elsewhere":           {atomWith(`<entry><id>1</id><content type="video/mp4" src="https://a.example/1.mp4"/></entry>`), Entry{GUID: "1"}},
+		"an enclosure is not the link":       {atomWith(`<entry><id>1</id><link rel="enclosure" href="https://a.example/1.mp3"/></entry>`), Entry{GUID: "1"}},
+		"an episode of a podcast":            {rssWith(`<item><title>A</title><guid isPermaLink="false">1</guid><enclosure url="https://a.example/1.mp3"/><s xmlns="http://www.itunes.com/dtds/podcast-1.0.dtd"/></item>`), Entry{Title: "A", GUID: "1"}},
+		"xml:base within xml:base":           {`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://a.example/blog/"><title>T</title><entry xml:base="2026/"><id>urn:1</id><link href="x"/></entry></feed>`, Entry{GUID: "urn:1", URL: "http://a.example/blog/2026/x"}},
+		"xml:base in RSS":                    {`<rss version="2.0" xml:base="http://a.example/blog/"><channel><title>T</title><item><title>A</title><link>x</link></item></channel></rss>`, Entry{Title: "A", URL: "http://a.example/blog/x"}},
+		"a namespace that is nearly Atom's":  {`<feed xmlns="http://www.w3.org/2005/atom/"><title>T</title><entry><id>1</id><title>A</title></entry></feed>`, Entry{GUID: "1", Title: "A"}},
+		"Atom under a prefix":                {`<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:title>T</a:title><a:entry><a:id>1</a:id><a:link href="https://a.example/1"/></a:entry></a:feed>`, Entry{GUID: "1", URL: "https://a.example/1"}},
+		"prefixes that are declared nowhere": {`<rss version="2.0"><channel><title>T</title><item><title>A</title><dc:creator>Bob</dc:creator><content:encoded>C</content:encoded></item></channel></rss>`, Entry{Title: "A", Author: "Bob", Content: "C"}},
+		"Media RSS under another prefix":     {`<rss version="2.0" xmlns:m="http://search.yahoo.com/mrss/"><channel><title>T</title><item><m:content url="x"><m:title>A</m:title><m:description>D</m:description></m:content></item></channel></rss>`, Entry{Title: "A", Content: "D"}},
+		"a DOCTYPE with HTML's references":   {`<!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" "http://my.netscape.com/publish/formats/rss-0.91.dtd"><rss version="0.91"><channel><title>T</title><item><title>a&copy;b&hellip;</title></item></channel></rss>`, Entry{Title: "a©b…"}},
+		"instructions and comments first":    {`<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="x.xsl"?><!-- <rss> --><rss version="2.0"><channel><title>T</title><item><title>A</title></item></channel></rss>`, Entry{Title: "A"}},
+		"escaped twice":                      {rssWith(`<item><title>a &amp;amp; b</title><description>&amp;lt;p&amp;gt;hi&amp;lt;/p&amp;gt;</description></item>`), Entry{Title: "a & b", Content: "&lt;p&gt;hi&lt;/p&gt;"}},
+		"CDATA in pieces":                    {rssWith(`<item><title><![CDATA[a]]]]><![CDATA[>b]]></title><description>x <![CDATA[<b>y</b>]]> z</description></item>`), Entry{Title: "a]]>b", Content: "x <b>y</b> z"}},
+		"HTML that is not escaped":           {rssWith(`<item><title>A</title><description>x<br>y<p>z</description></item>`), Entry{Title: "A", Content: "x<br>y<p>z</p></br>"}},
+		"numbers for texts in JSON":          {jsonWith(`{"id":1.5,"title":7,"tags":"x","content_text":true}`), Entry{GUID: "1.5", Title: "7", Categories: []string{"x"}, Content: "true"}},
 		"a root with a namespace of its own": {
 			`<rss version="2.0" xmlns="urn:mine"><channel><title>T</title><item><title>A</title></item></channel></rss>`, Entry{Title: "A"}},
 		"names in capitals": {`<RSS><CHANNEL><TITLE>T</TITLE><ITEM><TITLE>A</TITLE></ITEM></CHANNEL></RSS>`, Entry{Title: "A"}},

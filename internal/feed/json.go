@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,9 +31,11 @@ func parseJSON(text []byte, base string) (*Document, error) {
 		return nil, notAFeed("The address answers with JSON that is no JSON Feed.")
 	}
 	for _, raw := range items {
-		item := &jsonfeed.Item{}
-		if err := json.Unmarshal(raw, item); err != nil {
+		item, err := decodeItem(raw)
+		if err != nil {
 			damage = cmp.Or(damage, fmt.Errorf("an entry is not as the format has it: %w", err))
+		}
+		if item == nil {
 			continue
 		}
 		item.Authors = slices.DeleteFunc(item.Authors, func(a *jsonfeed.Author) bool { return a == nil })
@@ -67,6 +70,58 @@ func parseJSON(text []byte, base string) (*Document, error) {
 		document.Entries = append(document.Entries, entry)
 	}
 	return document, nil
+}
+
+// decodeItem reads an entry. A member of the wrong type costs only itself, and nothing where it is
+// clear what was meant: a number for a text, or one value for a list.
+func decodeItem(raw json.RawMessage) (*jsonfeed.Item, error) {
+	item := &jsonfeed.Item{}
+	damage := json.Unmarshal(raw, item)
+	if damage == nil {
+		return item, nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil, damage
+	}
+	damage = nil
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		err := decodeMember(name, members[name])
+		if meant := meantBy(members[name]); err != nil && decodeMember(name, meant) == nil {
+			members[name] = meant
+		} else if err != nil {
+			delete(members, name)
+			damage = cmp.Or(damage, err)
+		}
+	}
+	rest, err := json.Marshal(members)
+	if err == nil {
+		item = &jsonfeed.Item{}
+		err = json.Unmarshal(rest, item)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return item, damage
+}
+
+// meantBy makes a text of a number or a truth value, and a list of a text.
+func meantBy(value json.RawMessage) json.RawMessage {
+	switch value[0] {
+	case '"':
+		return slices.Concat([]byte("["), value, []byte("]"))
+	case '[', '{':
+		return value
+	}
+	return slices.Concat([]byte{'"'}, value, []byte{'"'})
+}
+
+func decodeMember(name string, value json.RawMessage) error {
+	member, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(member, &jsonfeed.Item{})
 }
 
 // readJSON returns the members of an object, and its items one by one, without those after

@@ -30,6 +30,9 @@ func (r resolver) resolve(link string) string {
 	if link == "" {
 		return ""
 	}
+	if len(link) > 4 && strings.EqualFold(link[:4], "www.") {
+		link = "//" + link // the scheme was forgotten
+	}
 	parsed, err := url.Parse(link)
 	if err != nil {
 		if parsed, err = url.Parse(escapePercents(link)); err != nil {

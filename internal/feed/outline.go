@@ -35,6 +35,9 @@ const (
 
 var errTooLarge = fmt.Errorf("there are more than %d elements", maxElements)
 
+// errUnbalanced is for end tags without start tags and entries within entries: see balance.
+var errUnbalanced = errors.New("end tags are missing or too many")
+
 // A span is a part of the text, [from, to).
 type span struct{ from, to int64 }
 
@@ -49,8 +52,9 @@ type outline struct {
 	// what is open there.
 	whole   int64
 	closing string
-	// drop lists what must not reach the parser: oversized extensions and stray declarations.
-	drop []span
+	// edits are what the parser must not see as it is: oversized extensions and stray declarations,
+	// missing end tags, and what it would not find where it stands.
+	edits []edit
 	// broken is the entry in which the pass had to stop, up to its end tag; empty when it was not
 	// in one or the end tag is missing.
 	broken span
@@ -112,7 +116,8 @@ type scanner struct {
 	open       []element
 	elements   int
 	namespaces int
-	extension  int // index+1 in open of the extension that the pass is in
+	extension  int   // index+1 in open of the extension that the pass is in
+	endTag     int64 // where the last end tag begins
 }
 
 func outlineOf(text []byte) outline {
@@ -146,10 +151,10 @@ func (s *scanner) take(token xml.Token, at span) (done bool, err error) {
 	case xml.StartElement:
 		return s.begin(token, at)
 	case xml.EndElement:
-		return s.end(at), nil
+		return s.end(at)
 	case xml.ProcInst:
 		if token.Target == "xml" { // would switch the parser to another character set
-			s.drop = append(s.drop, at)
+			s.edits = append(s.edits, edit{span: at})
 		}
 	}
 	return false, nil
@@ -167,6 +172,8 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 			s.kind, s.native = kindRDF, nativeRSS
 		case "feed":
 			s.kind, s.native = kindAtom, nativeAtom
+			s.rootSpace = strings.TrimSpace(start.Name.Space)
+			s.spellNamespace(at)
 		default:
 			return true, nil
 		}
@@ -177,7 +184,15 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 			e.namespaces++
 		}
 	}
-	s.elements++
+	if e.role == roleText && s.open[len(s.open)-1].role == roleEntry && e.name == s.open[len(s.open)-1].name {
+		return false, errUnbalanced
+	}
+	if e.role == roleEntry && s.kind == kindRDF {
+		s.identify(start, e.name, at)
+	}
+	if s.entries < MaxEntries { // what follows does not reach the parser
+		s.elements++
+	}
 	s.namespaces += e.namespaces
 	s.open = append(s.open, e)
 	if e.role == roleExtension && s.extension == 0 {
@@ -218,23 +233,34 @@ func (s *scanner) roleOf(name xml.Name) role {
 	return roleExtension
 }
 
-func (s *scanner) end(at span) (done bool) {
+func (s *scanner) end(at span) (done bool, err error) {
 	closed := s.open[len(s.open)-1]
 	s.open = s.open[:len(s.open)-1]
 	s.namespaces -= closed.namespaces
+	if tag, ok := bytes.CutPrefix(s.text[at.from:at.to], []byte("</")); ok {
+		s.endTag = at.from
+		if name := writtenName(tag); name != closed.name && !slices.ContainsFunc(s.open, func(e element) bool { return e.name == name }) {
+			return false, errUnbalanced
+		}
+	}
+	itself := closedByItself(s.text[closed.from:at.to], closed.name)
+	if closed.role == roleText && !itself {
+		// Else the parser takes the end tag of the outer element for a part of its text.
+		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
+	}
 	if s.extension > len(s.open) {
 		s.extension = 0
 		if closed.tokens > maxExtensionTokens {
-			s.drop = append(s.drop, span{closed.from, at.to})
+			s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
 		}
 	}
-	if closed.role == roleEntry && closedByItself(s.text[closed.from:at.to], closed.name) {
+	if closed.role == roleEntry && itself {
 		s.entries++
 		if s.entries <= MaxEntries {
 			s.whole, s.closing = at.to, s.closeAll()
 		}
 	}
-	return len(s.open) == 0
+	return len(s.open) == 0, nil
 }
 
 // stop notes why the pass ends early, and in which entry.

@@ -17,10 +17,15 @@ const maxRepairs = 16
 // for repair, what stands before it is left. It returns nothing when no entry is left, and
 // otherwise with the first damage that was found.
 func repair(text []byte) (repaired []byte, found outline, damage error) {
+	balanced := false
 	for repairs := 0; ; repairs++ {
 		found = outlineOf(text)
+		if errors.Is(found.err, errUnbalanced) && !balanced {
+			text, balanced = balance(text), true
+			continue
+		}
 		damage = cmp.Or(damage, found.err)
-		if found.err == nil || errors.Is(found.err, errTooLarge) || repairs == maxRepairs || !found.repairable() {
+		if found.err == nil || errors.Is(found.err, errTooLarge) || repairs >= maxRepairs || !found.repairable() {
 			break
 		}
 		text = slices.Concat(text[:found.broken.from], text[found.broken.to:])
@@ -32,33 +37,10 @@ func repair(text []byte) (repaired []byte, found outline, damage error) {
 	if found.err != nil || found.entries > MaxEntries {
 		end, closing = found.whole, found.closing
 	}
-	return slices.Concat(without(text[:end], found.drop), []byte(closing)), found, damage
+	return append(edited(text[:end:end], found.edits), closing...), found, damage
 }
 
 // repairable says whether the pass ended inside of an entry that can be cut out.
 func (o *outline) repairable() bool {
 	return o.broken.to > o.broken.from
-}
-
-// without leaves out the spans, which may overlap and may lie behind the end of the text.
-func without(text []byte, drop []span) []byte {
-	if len(drop) == 0 {
-		return text
-	}
-	slices.SortFunc(drop, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	kept := make([]byte, 0, len(text))
-	at := int64(0)
-	for _, d := range drop {
-		if d.from >= int64(len(text)) {
-			break
-		}
-		if d.from > at {
-			kept = append(kept, text[at:d.from]...)
-		}
-		at = max(at, d.to)
-	}
-	if at < int64(len(text)) {
-		kept = append(kept, text[at:]...)
-	}
-	return kept
 }

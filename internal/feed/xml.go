@@ -67,6 +67,7 @@ func parseRSS(text []byte, base string, kind kind) (*Document, error) {
 		if entry.Author == "" {
 			entry.Author = cut(plainTitle(original.Author), maxAuthor)
 		}
+		entry.URL = resolver{}.resolve(originalLink(item.Extensions))
 		for _, link := range original.Links {
 			entry.URL = cmp.Or(entry.URL, links.resolve(link))
 		}
@@ -87,6 +88,14 @@ func atomLink(extensions ext.Extensions) string {
 				return link.Attrs["href"]
 			}
 		}
+	}
+	return ""
+}
+
+// originalLink returns the link to the article where FeedBurner has put one to itself in its place.
+func originalLink(extensions ext.Extensions) string {
+	for _, link := range extensions["feedburner"]["origLink"] {
+		return link.Value
 	}
 	return ""
 }
@@ -113,7 +122,10 @@ func parseAtom(text []byte, base string) (*Document, error) {
 		}
 		entry := newEntry(item)
 		entry.Author = cmp.Or(entry.Author, author)
-		entry.URL = alternateOf(original.Links, links)
+		entry.URL = cmp.Or(resolver{}.resolve(originalLink(item.Extensions)), alternateOf(original.Links, links))
+		if entry.URL == "" && original.Content != nil && !binary(original.Content.Type) {
+			entry.URL = links.resolve(original.Content.Src)
+		}
 		document.Entries = append(document.Entries, entry)
 	}
 	return document, nil
@@ -124,7 +136,8 @@ func parseAtom(text []byte, base string) (*Document, error) {
 func alternateOf(all []*atom.Link, links resolver) string {
 	other := ""
 	for _, link := range all {
-		if link.Rel != "alternate" {
+		// The registry of relations allows for the long form.
+		if rel := strings.ToLower(strings.TrimSpace(link.Rel)); rel != "alternate" && !strings.HasSuffix(rel, "/relation/alternate") {
 			continue
 		}
 		address := links.resolve(link.Href)
@@ -160,31 +173,17 @@ func newDocument(general *gofeed.Feed, format, declared, base string) *Document 
 func newEntry(item *gofeed.Item) Entry {
 	entry := Entry{
 		GUID:        boundedGUID(item.GUID),
-		Title:       cut(plainTitle(item.Title), maxTitle),
+		Title:       cut(plainTitle(cmp.Or(item.Title, mediaText(item.Extensions, "title"))), maxTitle),
 		Author:      authorOf(item.Authors, item.Author),
 		Categories:  plainCategories(item.Categories),
 		Published:   published(item),
 		Content:     printable(item.Content),
-		Description: printable(cmp.Or(item.Description, mediaDescription(item.Extensions))),
+		Description: printable(cmp.Or(item.Description, mediaText(item.Extensions, "description"))),
 	}
 	if entry.Content == "" || entry.Content == entry.Description {
 		entry.Content, entry.Description = cmp.Or(entry.Content, entry.Description), ""
 	}
 	return entry
-}
-
-// mediaDescription returns the description in the form of Media RSS, where video sites have it.
-func mediaDescription(extensions ext.Extensions) string {
-	media := extensions["media"]
-	for _, group := range media["group"] {
-		for _, description := range group.Children["description"] {
-			return description.Value
-		}
-	}
-	for _, description := range media["description"] {
-		return description.Value
-	}
-	return ""
 }
 
 // authorOf joins the names of the authors; who has no name stands with their address.
