@@ -125,6 +125,7 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 		return found, nil
 	}
 	if found.document, err = feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL); err == nil {
+		found.document.ClampDates(r.Clock.Now())
 		answer.ttl = time.Duration(found.document.TTL) * time.Minute
 	}
 	found.declared = max(response.FreshFor, answer.ttl)

@@ -58,8 +58,9 @@ type FeedItemSpec struct {
 	// +kubebuilder:validation:items:MaxLength=128
 	Categories []string `json:"categories,omitempty"`
 
-	// PublishedTime is when the entry was published, as the feed says. Without a usable date it
-	// is not set, and the creation time of this object (when the entry was first seen) stands for it.
+	// PublishedTime is when the entry was published, as the feed says; for a date in the future,
+	// when the entry was first seen. Without a usable date it is not set, and the creation time of
+	// this object stands for it.
 	// +optional
 	PublishedTime *metav1.Time `json:"publishedTime,omitempty"`
 

@@ -184,6 +184,17 @@ func looksLikeZone(name string) bool {
 	return short || strings.Contains(name, "/") || strings.EqualFold(name, "time")
 }
 
+// ClampDates makes now, when the document was read, of each date that lies after it: what is listed
+// was published. Such entries would else stay the newest of all for years.
+func (d *Document) ClampDates(now time.Time) {
+	now = now.UTC().Truncate(time.Second)
+	for i := range d.Entries {
+		if d.Entries[i].Published.After(now) {
+			d.Entries[i].Published = now
+		}
+	}
+}
+
 // usable returns the time in UTC, or zero for what nothing was published at: anything before
 // 2 January 1970, because software writes 0 in one form or another for "not set", and years that no
 // date format of ours can hold.

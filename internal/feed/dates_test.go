@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // R1.1, R1.6: dates come in any form. What is not sure is no date.
@@ -171,5 +173,24 @@ func TestPublishedThenUpdated(t *testing.T) {
 				t.Errorf("published %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// R1.6: what is listed was published; a date in the future is when that was seen.
+func TestDatesInTheFutureAreClamped(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 13, 5, 6, 789, time.FixedZone("JST", 9*3600))
+	seen := time.Date(2026, 11, 20, 4, 5, 6, 0, time.UTC)
+	document := &Document{Entries: []Entry{
+		{Title: "in a year", Published: seen.AddDate(1, 0, 0)}, {Title: "in a second", Published: seen.Add(time.Second)},
+		{Title: "now", Published: seen}, {Title: "before", Published: seen.Add(-time.Hour)}, {Title: "never"},
+	}}
+	document.ClampDates(now)
+	want := []Entry{
+		{Title: "in a year", Published: seen}, {Title: "in a second", Published: seen},
+		{Title: "now", Published: seen}, {Title: "before", Published: seen.Add(-time.Hour)}, {Title: "never"},
+	}
+	if diff := cmp.Diff(want, document.Entries); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

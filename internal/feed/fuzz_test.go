@@ -4,9 +4,11 @@
 package feed
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -31,8 +33,16 @@ func FuzzParse(f *testing.F) {
 			f.Add(documents[name], "")
 		}
 	}
+	f.Add([]byte("<rss><channel><title>T</title><item><title>a</b></title><item>b</item></i></channel>"), "")
+	f.Add([]byte(`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><item rdf:about="a&quot;b"/><item rdf:about='<'><b></item>`), "")
+	f.Add([]byte(`<feed xmlns="http://www.w3.org/2005/atom"><entry><id>1<entry></feed>`), "")
+	f.Add([]byte(jsonWith(`{"id":1,"title":[],"tags":"a","authors":{},"date_published":1795179906}`)), "")
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
 		document, err := Parse(body, contentType, base)
+		if again, err2 := Parse(body, contentType, base); !reflect.DeepEqual(document, again) || (err == nil) != (err2 == nil) ||
+			err != nil && err.Error() != err2.Error() {
+			t.Fatalf("the second time it was read as %+v, %v", again, err2)
+		}
 		if err != nil {
 			var failed *failure.Error
 			if !errors.As(err, &failed) || failed.Category != v1alpha1.CategoryValidation || failed.Stack != "" ||
@@ -45,6 +55,9 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d entries, title %q, format %q", len(document.Entries), document.Title, document.Format)
 		}
 		trust := Trust{}.Observe(document.Entries)
+		if len(distinct(document.Entries)) != len(document.Entries) {
+			t.Fatal("an entry is there twice, or says nothing")
+		}
 		for _, entry := range document.Entries {
 			checkBounds(t, entry)
 			Text(entry.Content)
@@ -78,6 +91,81 @@ func checkBounds(t *testing.T, e Entry) {
 	if _, err := e.Published.MarshalJSON(); err != nil {
 		t.Errorf("published %v: %v", e.Published, err)
 	}
+}
+
+// R1.6: whatever the bytes and the declarations are, what comes of them is text that XML allows,
+// within a bound, and the same each time; UTF-8 stays as it is.
+func FuzzDecode(f *testing.F) {
+	for _, body := range []string{
+		"\xef\xbb\xbf<rss/>", "\xff\xfe<\x00r\x00", "\x00<\x00r", "<\x00\x00\x00r\x00\x00\x00", "\xff\xfe\x00\x00<\x00\x00",
+		"\x1b$B$\"\x1b(B", "\x82\xa0\x82\xa2\x82\xa4\x82\xa6", "caf\xe9", "a\xffb\xe6\x97", "\xcf\xee\xf1\xf2\xe8 \xe4\xed\xff \xee\xef\xff\xf2\xfc",
+		"&#&#0;0;&#x1F;&#xD800;&#99999999;\x0b", `<?xml version="1.0" encoding="gbk"?>` + "\xd0\xc2\xce\xc5",
+	} {
+		f.Add([]byte(body), "")
+		f.Add([]byte(body), "text/xml; charset=windows-1251")
+	}
+	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
+		text := decode(body, contentType)
+		if !utf8.Valid(text) || len(text) > 4*len(body) {
+			t.Fatalf("%q became %q", body, text)
+		}
+		if again := decode(body, contentType); !bytes.Equal(text, again) {
+			t.Fatalf("%q became %q, then %q", body, text, again)
+		}
+		clean := legalCharacters(text)
+		if len(clean) > len(text) || !utf8.Valid(clean) || bytes.ContainsFunc(clean, func(r rune) bool { return !legal(r) }) {
+			t.Fatalf("%q became %q", text, clean)
+		}
+		if wide := sniffWide(body) != nil || looksLikeISO2022JP(body); utf8.Valid(body) && !wide &&
+			!bytes.Equal(text, bytes.TrimPrefix(body, []byte("\uFEFF"))) {
+			t.Fatalf("the UTF-8 %q became %q", body, text)
+		}
+		if start := trimStart(clean); len(start) > len(clean) || !bytes.Contains(clean, start) {
+			t.Fatalf("%q became %q", clean, start)
+		}
+	})
+}
+
+// R1.2: identity follows from an entry and its source alone, and not from what a link says of the
+// way to it; the names of items can be stored.
+func FuzzIdentity(f *testing.F) {
+	f.Add("1", "a.example/1?id=7", "A", "C", "news")
+	f.Add("", "", "", "", "")
+	f.Add("a\x00b", "A.example:80#x", "\x00", "", "a.-b")
+	f.Fuzz(func(t *testing.T, guid, link, title, content, source string) {
+		entry := Entry{GUID: guid, URL: resolver{}.resolve("http://" + link), Title: title, Content: content}
+		keys := Identify(entry)
+		if keys != Identify(entry) || keys.Content.IsZero() || keys.GUID.IsZero() != (guid == "") || keys.URL.IsZero() != (entry.URL == "") {
+			t.Fatalf("%+v has the keys %v", entry, keys)
+		}
+		if item := IdentifyItem(entry.GUID, entry.URL); item.GUID != keys.GUID || item.URL != keys.URL {
+			t.Fatalf("the item of %+v has the keys %v, want %v", entry, item, keys)
+		}
+		for _, trust := range []Trust{{}, {GUIDsUntrusted: true}, {URLsUntrusted: true}, {GUIDsUntrusted: true, URLsUntrusted: true}} {
+			if keys.Trusted(trust) == (Keys{}) {
+				t.Fatalf("%+v cannot be known under %+v", entry, trust)
+			}
+			if name := ItemName("news", source, entry, trust); name != ItemName("news", source, entry, trust) || !objectName.MatchString(name) {
+				t.Fatalf("the name %q is not valid", name)
+			}
+		}
+		if entry.URL == "" {
+			return
+		}
+		other := entry
+		other.URL = "https" + strings.TrimPrefix(entry.URL, "http")
+		parsed, err := url.Parse(entry.URL)
+		if err != nil || parsed.Port() != "" {
+			return
+		}
+		if Identify(other).URL != keys.URL {
+			t.Fatalf("%s and %s are two", entry.URL, other.URL)
+		}
+		parsed.RawQuery = strings.Trim("mc_cid=1&"+parsed.RawQuery+"&utm_source=x", "&")
+		if other.URL = parsed.String(); Identify(other).URL != keys.URL {
+			t.Fatalf("%s and %s are two", entry.URL, other.URL)
+		}
+	})
 }
 
 // R1.2: the canonical form is that of itself, of the other scheme, and of the URL with tracking.
@@ -123,21 +211,26 @@ func FuzzUnpack(f *testing.F) {
 // R1.6: a date is none, or one that can be stored, and reads the same when it is written out.
 func FuzzDates(f *testing.F) {
 	for _, raw := range []string{"Fri, 20 Nov 2026 13:05:06 JST", "2026年11月20日(金) 13時05分06秒", "Nov 20th, 2026 1:05 p.m. EST",
-		"Fri Nov 20 13:05:06 +0900 2026", "20/11/2026", "2026-11-20T13:05:06.789+09:00", "2026-11-20Z", "20.11.26"} {
+		"Fri Nov 20 13:05:06 +0900 2026", "20/11/2026", "2026-11-20T13:05:06.789+09:00", "2026-11-20Z", "20.11.26",
+		"令和8年11月20日(金) 午後1時5分", "２０２６年１１月２０日", "2026. 11. 20. 오전 9:05", "20 de noviembre de 2026", "20 ноября 2026 г., 13:05 MSK",
+		"2026-W47-5T13:05Z", "2026-324", "1795179906789", "20261120T130506Z", "Thu, 19 Nov 2026 24:00:00 GMT", "20. Nov. 2026, 13.05 Uhr", "1er août 2026 13h05"} {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		date, sure := parseDate(raw)
+		if again, surely := parseDate(raw); !again.Equal(date) || surely != sure {
+			t.Errorf("%q is %v, then %v", raw, date, again)
+		}
 		if !sure && !date.IsZero() {
 			t.Errorf("%q is %v but not sure", raw, date)
 		}
 		if date.IsZero() {
 			return
 		}
-		if _, err := date.MarshalJSON(); err != nil {
+		if _, err := date.MarshalJSON(); err != nil || date.Year() < 1970 || date.Location() != time.UTC || date.Nanosecond() != 0 {
 			t.Errorf("%q is %v: %v", raw, date, err)
 		}
-		for _, layout := range []string{time.RFC3339, time.RFC1123Z} {
+		for _, layout := range []string{time.RFC3339, time.RFC1123Z, time.RFC1123, time.UnixDate, "2006年1月2日15時4分5秒", "2006/01/02 03:04:05 PM"} {
 			if again, _ := parseDate(date.Format(layout)); !again.Equal(date) {
 				t.Errorf("%q is %v, but %q is %v", raw, date, date.Format(layout), again)
 			}

@@ -117,7 +117,7 @@ func (w *world) entry(a *article) feed.Entry {
 		} else {
 			e.URL = scheme + a.url
 		}
-		e.URL += rapid.SampledFrom([]string{"", "?utm_source=rss", "?utm_medium=x&fbclid=7"}).Draw(w.t, "tracking")
+		e.URL += rapid.SampledFrom([]string{"", "?utm_source=rss", "?utm_medium=x&fbclid=7", "?gclid=a&mc_cid=b&mc_eid=c", "?"}).Draw(w.t, "tracking")
 	}
 	return e
 }
