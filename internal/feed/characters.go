@@ -15,13 +15,16 @@ var numericReference = regexp.MustCompile(`&#(?:[0-9]{1,12}|[xX][0-9A-Fa-f]{1,12
 // legalCharacters drops what XML 1.0 forbids (section 2.2), written out or as a numeric reference:
 // one such character would lose the whole feed.
 func legalCharacters(text []byte) []byte {
-	if bytes.ContainsFunc(text, func(r rune) bool { return !legal(r) }) {
+	if mayBeIllegal(text) {
 		text = bytes.Map(func(r rune) rune {
 			if !legal(r) {
 				return -1
 			}
 			return r
 		}, text)
+	}
+	if !bytes.Contains(text, []byte("&#")) {
+		return text
 	}
 	return numericReference.ReplaceAllFunc(text, func(reference []byte) []byte {
 		digits, base := reference[2:len(reference)-1], 10
@@ -34,6 +37,16 @@ func legalCharacters(text []byte) []byte {
 		}
 		return reference
 	})
+}
+
+// mayBeIllegal finds out without decoding, for the many documents in which all is well.
+func mayBeIllegal(text []byte) bool {
+	for _, b := range text {
+		if b < 0x20 && b != '\t' && b != '\n' && b != '\r' {
+			return true
+		}
+	}
+	return bytes.Contains(text, []byte("\uFFFE")) || bytes.Contains(text, []byte("\uFFFF"))
 }
 
 func legal(r rune) bool {

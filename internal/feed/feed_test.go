@@ -323,6 +323,24 @@ func TestTooManyEntries(t *testing.T) {
 	}
 }
 
+// R1.6: what follows the entries that are used is only counted, however much it is.
+func TestFiftyThousandEntries(t *testing.T) {
+	t.Parallel()
+	const listed = 50_000
+	item := "<item><guid>%d</guid><title>A</title><link>/%[1]d</link><category>a</category><category>b</category><author>c</author></item>"
+	var items strings.Builder
+	for i := range listed {
+		fmt.Fprintf(&items, item, i)
+	}
+	document, err := Parse([]byte(rssWith(items.String())), "", base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(document.Entries) != MaxEntries || document.Omitted != listed-MaxEntries || document.Damage != "" {
+		t.Errorf("%d entries, %d omitted, damage %q", len(document.Entries), document.Omitted, document.Damage)
+	}
+}
+
 // R5.6: credentials in the feed's own address do not get into links.
 func TestLinksCarryNoCredentials(t *testing.T) {
 	t.Parallel()

@@ -86,9 +86,9 @@ func (k Keys) Trusted(trust Trust) Keys {
 func Identify(e Entry) Keys {
 	keys := IdentifyItem(e.GUID, e.URL)
 	if e.Title == "" && e.Content == "" {
-		keys.Content = keyOf("bare", e.GUID+"\x00"+CanonicalURL(e.URL))
+		keys.Content = keyOf("bare", e.GUID, CanonicalURL(e.URL))
 	} else {
-		keys.Content = keyOf("content", e.Title+"\x00"+e.Content)
+		keys.Content = keyOf("content", e.Title, e.Content)
 	}
 	return keys
 }
@@ -106,9 +106,23 @@ func IdentifyItem(guid, url string) Keys {
 	return keys
 }
 
-func keyOf(attribute, value string) Key {
-	sum := sha256.Sum256([]byte(attribute + "\x00" + value))
-	return Key(sum[:len(Key{})])
+// keyOf hashes the values with a zero byte before each.
+func keyOf(attribute string, values ...string) Key {
+	hash := sha256.New()
+	var chunk [1024]byte // contents are long; copying one as a whole costs more than hashing it
+	write := func(text string) {
+		for len(text) > 0 {
+			n := copy(chunk[:], text)
+			hash.Write(chunk[:n])
+			text = text[n:]
+		}
+	}
+	write(attribute)
+	for _, value := range values {
+		write("\x00")
+		write(value)
+	}
+	return Key(hash.Sum(chunk[:0])[:len(Key{})])
 }
 
 // longestName keeps the name of an item usable as a label's value and a host name.
@@ -128,7 +142,7 @@ func ItemName(sourceName, sourceUID string, e Entry, t Trust) string {
 	if key.IsZero() {
 		key = trusted.Content
 	}
-	identity := keyOf("item", sourceUID+"\x00"+string(key[:]))
+	identity := keyOf("item", sourceUID, string(key[:]))
 	suffix := nameEncoding.EncodeToString(identity[:])
 	prefix := strings.TrimRight(sourceName[:min(len(sourceName), longestName-1-len(suffix))], "-.")
 	if prefix == "" {

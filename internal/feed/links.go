@@ -23,10 +23,13 @@ func newResolver(base string) resolver {
 	return resolver{base: parsed}
 }
 
+// withoutBreaks joins a link that was wrapped.
+var withoutBreaks = strings.NewReplacer("\n", "", "\r", "", "\t", "")
+
 // resolve returns the link as an absolute http or https URL without user info, and nothing for
 // any other link or one that is longer than an item can hold.
 func (r resolver) resolve(link string) string {
-	link = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(strings.TrimSpace(link))
+	link = withoutBreaks.Replace(strings.TrimSpace(link))
 	if link == "" {
 		return ""
 	}

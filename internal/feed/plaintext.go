@@ -78,6 +78,9 @@ func plainTitle(title string) string {
 
 // printable drops control characters other than white space.
 func printable(text string) string {
+	if isPrintable(text) {
+		return strings.TrimSpace(text)
+	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || r == '\uFEFF' {
 			return -1
@@ -85,6 +88,19 @@ func printable(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 	return strings.TrimSpace(text)
+}
+
+// isPrintable says that printable has nothing to do; it may err in saying that it has.
+func isPrintable(text string) bool {
+	for i := range len(text) {
+		b := text[i]
+		control := b < 0x20 && b != '\n' && b != '\t' && b != '\r' || b == 0x7F
+		beyond := b == 0xC2 && i+1 < len(text) && text[i+1] < 0xA0 // the upper control characters
+		if control || beyond {
+			return false
+		}
+	}
+	return !strings.Contains(text, "\uFEFF") && utf8.ValidString(text)
 }
 
 // boundedGUID keeps the identity of a GUID that is too long.
