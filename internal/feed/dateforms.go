@@ -31,39 +31,60 @@ var (
 // read.
 func respell(text string) string {
 	text = norm.NFKC.String(text) // full-width digits
-	text = eraYear.ReplaceAllStringFunc(text, func(match string) string {
-		part := eraYear.FindStringSubmatch(match)
-		year, err := strconv.Atoi(part[2])
-		if err != nil {
-			year = 1 // 元
-		}
-		before := map[string]int{"令和": 2018, "R": 2018, "平成": 1988, "H": 1988, "昭和": 1925, "S": 1925}
-		return fmt.Sprintf("%d%s", before[part[1]]+year, part[3])
-	})
-	text = asianClock.ReplaceAllStringFunc(text, func(match string) string {
-		part := asianClock.FindStringSubmatch(match)
-		return fmt.Sprintf("%s:%s:%s ", part[1], cmp.Or(part[2], "00"), cmp.Or(part[3], "00"))
-	})
-	for _, clock := range []*regexp.Regexp{frenchClock, germanClock} {
-		text = clock.ReplaceAllStringFunc(text, func(match string) string {
-			part := clock.FindStringSubmatch(match)
-			return part[1] + ":" + cmp.Or(part[2], "00")
+	// Most dates have none of these, and an expression is dear.
+	if strings.ContainsAny(text, "令平昭RHS") {
+		text = eraYear.ReplaceAllStringFunc(text, westernYear)
+	}
+	if strings.ContainsAny(text, "時时點点시") {
+		text = asianClock.ReplaceAllStringFunc(text, func(match string) string {
+			part := asianClock.FindStringSubmatch(match)
+			return fmt.Sprintf("%s:%s:%s ", part[1], cmp.Or(part[2], "00"), cmp.Or(part[3], "00"))
 		})
 	}
-	text = halfOfDay.ReplaceAllStringFunc(text, func(match string) string {
-		part := halfOfDay.FindStringSubmatch(match)
-		switch part[1] {
-		case "午前", "上午", "오전":
-			return part[2] + " AM"
-		}
-		return part[2] + " PM"
-	})
-	text = calendarDate(text)
+	if strings.ContainsAny(text, "hH") {
+		text = clockByLetter(frenchClock, text)
+		text = clockByLetter(germanClock, text)
+	}
+	if strings.ContainsAny(text, "前上전後下후") {
+		text = halfOfDay.ReplaceAllStringFunc(text, func(match string) string {
+			part := halfOfDay.FindStringSubmatch(match)
+			switch part[1] {
+			case "午前", "上午", "오전":
+				return part[2] + " AM"
+			}
+			return part[2] + " PM"
+		})
+	}
+	if strings.ContainsAny(text[:min(len(text), 1)], "0123456789") {
+		text = calendarDate(text)
+	}
+	if strings.ContainsAny(text, "/-") {
+		text = slashDate.ReplaceAllStringFunc(text, yearFirst)
+	}
 	return strings.ReplaceAll(text, ": ", " ")
 }
 
-// calendarDate writes a date that is given in digits only, by week, by day of the year, or with
-// slashes, as year, month and day.
+// westernYear counts the year of a Japanese era as the West does.
+func westernYear(match string) string {
+	part := eraYear.FindStringSubmatch(match)
+	year, err := strconv.Atoi(part[2])
+	if err != nil {
+		year = 1 // 元
+	}
+	before := map[string]int{"令和": 2018, "R": 2018, "平成": 1988, "H": 1988, "昭和": 1925, "S": 1925}
+	return fmt.Sprintf("%d%s", before[part[1]]+year, part[3])
+}
+
+// clockByLetter writes the times of a form in which a letter or a word stands for the colon.
+func clockByLetter(form *regexp.Regexp, text string) string {
+	return form.ReplaceAllStringFunc(text, func(match string) string {
+		part := form.FindStringSubmatch(match)
+		return part[1] + ":" + cmp.Or(part[2], "00")
+	})
+}
+
+// calendarDate writes a date that is given in digits only, by week, or by day of the year, as year,
+// month and day.
 func calendarDate(text string) string {
 	switch {
 	case compact.MatchString(text):
@@ -94,19 +115,22 @@ func calendarDate(text string) string {
 		}
 		return day.Format(time.DateOnly) + part[3]
 	}
-	return slashDate.ReplaceAllStringFunc(text, func(match string) string {
-		part := slashDate.FindStringSubmatch(match)
-		first, _ := strconv.Atoi(part[2])
-		second, _ := strconv.Atoi(part[3])
-		switch {
-		case len(part[4]) == 2:
-		case first > 12 || first == second:
-			return fmt.Sprintf("%s%s-%d-%d%s", part[1], part[4], second, first, part[5])
-		case second > 12:
-			return fmt.Sprintf("%s%s-%d-%d%s", part[1], part[4], first, second, part[5])
-		}
-		return match
-	})
+	return text
+}
+
+// yearFirst turns a date with slashes around, as far as it can only be one day.
+func yearFirst(match string) string {
+	part := slashDate.FindStringSubmatch(match)
+	first, _ := strconv.Atoi(part[2])
+	second, _ := strconv.Atoi(part[3])
+	switch {
+	case len(part[4]) == 2:
+	case first > 12 || first == second:
+		return fmt.Sprintf("%s%s-%d-%d%s", part[1], part[4], second, first, part[5])
+	case second > 12:
+		return fmt.Sprintf("%s%s-%d-%d%s", part[1], part[4], first, second, part[5])
+	}
+	return match
 }
 
 // ambiguous says whether the date is one that half of the world reads the other way round:

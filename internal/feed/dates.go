@@ -73,7 +73,9 @@ func parseDate(raw string) (t time.Time, sure bool) {
 	if at, ok := epoch(text); ok {
 		return usable(at), true
 	}
-	text = yearLast.ReplaceAllString(text, "$1 $3 $2")
+	if last := text[max(0, len(text)-1):]; strings.ContainsAny(last, "0123456789") {
+		text = yearLast.ReplaceAllString(text, "$1 $3 $2")
+	}
 	day, before, after, found := findDate(text)
 	if !found && ambiguous(text) {
 		return time.Time{}, true

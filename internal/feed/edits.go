@@ -48,8 +48,7 @@ func edited(text []byte, edits []edit) []byte {
 func balance(text []byte) []byte {
 	var edits []edit
 	var open []string
-	decoder := xml.NewDecoder(bytes.NewReader(text))
-	decoder.Strict = false
+	decoder := newDecoder(text)
 	for len(open) <= maxDepth {
 		from := decoder.InputOffset()
 		token, err := decoder.RawToken()

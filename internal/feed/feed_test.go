@@ -282,7 +282,8 @@ func TestOddEntries(t *testing.T) {
 		"escaped twice":                      {rssWith(`<item><title>a &amp;amp; b</title><description>&amp;lt;p&amp;gt;hi&amp;lt;/p&amp;gt;</description></item>`), Entry{Title: "a & b", Content: "&lt;p&gt;hi&lt;/p&gt;"}},
 		"CDATA in pieces":                    {rssWith(`<item><title><![CDATA[a]]]]><![CDATA[>b]]></title><description>x <![CDATA[<b>y</b>]]> z</description></item>`), Entry{Title: "a]]>b", Content: "x <b>y</b> z"}},
 		"HTML that is not escaped":           {rssWith(`<item><title>A</title><description>x<br>y<p>z</description></item>`), Entry{Title: "A", Content: "x<br>y<p>z</p></br>"}},
-		"numbers for texts in JSON":          {jsonWith(`{"id":1.5,"title":7,"tags":"x","content_text":true}`), Entry{GUID: "1.5", Title: "7", Categories: []string{"x"}, Content: "true"}},
+		"numbers for texts in JSON": {jsonWith(`{"id":1.5,"title":7,"tags":"x","content_text":true,"date_published":1795179906}`),
+			Entry{GUID: "1.5", Title: "7", Categories: []string{"x"}, Content: "true", Published: time.Date(2026, 11, 20, 13, 5, 6, 0, time.UTC)}},
 		"a root with a namespace of its own": {
 			`<rss version="2.0" xmlns="urn:mine"><channel><title>T</title><item><title>A</title></item></channel></rss>`, Entry{Title: "A"}},
 		"names in capitals": {`<RSS><CHANNEL><TITLE>T</TITLE><ITEM><TITLE>A</TITLE></ITEM></CHANNEL></RSS>`, Entry{Title: "A"}},
