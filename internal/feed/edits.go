@@ -98,8 +98,8 @@ func lastIndex(names []string, name string) int {
 }
 
 // identify makes a GUID of what RSS 1.0 has for it, rdf:about, of which the parser knows nothing.
-func (s *scanner) identify(start xml.StartElement, written string, at span) {
-	if s.text[at.to-2] == '/' {
+func (s *scanner) identify(start xml.StartElement, e element, at span) {
+	if s.kind != kindRDF || e.role != roleEntry || s.text[at.to-2] == '/' {
 		return
 	}
 	for _, attribute := range start.Attr {
@@ -107,7 +107,7 @@ func (s *scanner) identify(start xml.StartElement, written string, at span) {
 			continue
 		}
 		guid := "guid"
-		if prefix, _, ok := strings.Cut(written, ":"); ok {
+		if prefix, _, ok := strings.Cut(e.name, ":"); ok {
 			guid = prefix + ":guid"
 		}
 		var value bytes.Buffer

@@ -185,9 +185,7 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 	if e.role == roleText && s.open[len(s.open)-1].role == roleEntry && e.name == s.open[len(s.open)-1].name {
 		return false, errUnbalanced
 	}
-	if e.role == roleEntry && s.kind == kindRDF {
-		s.identify(start, e.name, at)
-	}
+	s.identify(start, e, at)
 	if s.entries < MaxEntries { // what follows does not reach the parser
 		s.elements++
 	}
