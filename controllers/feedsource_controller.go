@@ -87,6 +87,9 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if ended(&source) {
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
+	if _, invalid := watch.compileFilters(&source); invalid != nil {
+		return r.count(ctx, &source, watch, time.Time{}, r.refuseFilters(ctx, &source, invalid))
+	}
 	due := watch.due(&source, r.Web.networkBack())
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
@@ -133,8 +136,10 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 			return lookAgain(now, earliest(next, from)), nil
 		}
 		watch.countsWritten = now
+		told := int64(0)
 		err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
 			source.Status.Items = counts
+			told = watch.countFiltered(&source.Status)
 			if last := source.Status.LastPollTime; last != nil && watch.lastNews.After(last.Time) && source.Status.ConsecutiveFailures == 0 {
 				source.Status.LastPollTime, source.Status.LastSuccessTime = &metav1.Time{Time: watch.lastNews}, &metav1.Time{Time: watch.lastNews}
 			}
@@ -142,6 +147,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 		if err != nil {
 			return ctrl.Result{}, err
 		}
+		watch.filteredUntold -= told
 	}
 	return lookAgain(now, next), nil
 }

@@ -96,6 +96,9 @@ func (m *memory) load(ctx context.Context, live client.Reader, source *v1alpha1.
 	return nil
 }
 
+// firstPoll says whether this URL has not been polled before.
+func (m *memory) firstPoll() bool { return m.data.URLHash != m.answer.urlHash }
+
 // remember notes what was seen: all that the document lists, but what waits for room.
 func (m *memory) remember(entries []feed.Entry, plan polling.Plan) {
 	if plan.Held == 0 {

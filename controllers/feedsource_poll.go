@@ -42,6 +42,8 @@ type news struct {
 	refused string
 	// declared is for how long the feed says that it stays as it is.
 	declared time.Duration
+	// sifted is what the filters say about the entries that were new.
+	sifted sifted
 	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
 	rebuilt int
 }
@@ -67,7 +69,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		return now, nil // it waits for the network, as the others do
 	}
 	if feedErr == nil && !found.unchanged {
-		err = r.take(ctx, source, memory, &found)
+		err = r.take(ctx, source, watch, memory, &found)
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
 	if found.created > 0 {
@@ -82,10 +84,11 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		err = r.pollFailed(ctx, source, token, feedErr, now)
 	default:
 		if !found.unchanged {
-			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held)
+			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held, "filtered", len(found.sifted.dropped))
 		}
 		watch.validators = new(memory.validators)
-		err = r.pollSucceeded(ctx, source, token, found, now)
+		watch.filteredUntold += int64(len(found.sifted.dropped))
+		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {
 		watch.failedWrites++
@@ -141,7 +144,7 @@ func wasWell(source *v1alpha1.FeedSource) bool {
 // take makes items of the entries that were never seen, the oldest first, and then remembers what
 // was seen. A crash in between repeats work and loses nothing, because an item's name follows
 // from its identity.
-func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSource, memory *memory, found *news) error {
+func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, memory *memory, found *news) error {
 	if err := memory.load(ctx, r.Live, source); err != nil {
 		return err
 	}
@@ -165,7 +168,10 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 	fresh := freshOf(book, entries)
 	// A poll that was cut off may have made items that the memory does not know of.
 	begun := unremembered - len(fresh)
-	plan := planOf(source, memory, fresh, begun, int(countByPhase(items).Active()))
+	if found.sifted, err = watch.siftFresh(ctx, source, memory, fresh); err != nil {
+		return err
+	}
+	plan := planOf(source, memory, found.sifted.kept, begun, int(countByPhase(items).Active()))
 	found.held, found.rebuilt = plan.Held, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
@@ -184,6 +190,7 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 			return fmt.Errorf("create a FeedItem: %w", err)
 		}
 	}
+	found.sifted.settle(&plan, memory.firstPoll())
 	memory.remember(entries, plan)
 	ctx, cancel := recording(ctx)
 	defer cancel()
@@ -204,13 +211,13 @@ func freshOf(book *seen.Memory, entries []feed.Entry) []feed.Entry {
 	return fresh
 }
 
-// planOf decides which fresh entries become items. Begun is how many items an earlier try of this
+// planOf decides which of the fresh entries that the filters keep become items. Begun is how many items an earlier try of this
 // poll has made.
 func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, begun, active int) polling.Plan {
 	if memory.lost {
 		return polling.Plan{Remember: fresh}
 	}
-	first := polling.First{Poll: memory.data.URLHash != memory.answer.urlHash, Items: max(source.InitialItems()-begun, 0)}
+	first := polling.First{Poll: memory.firstPoll(), Items: max(source.InitialItems()-begun, 0)}
 	return polling.PlanFresh(fresh, first, source.MaxActiveItems()-active)
 }
 

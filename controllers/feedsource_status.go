@@ -35,9 +35,9 @@ type verdict struct {
 }
 
 // pollSucceeded records a poll that went well. A feed without news is written down once an hour.
-func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alpha1.FeedSource, token string, found news, now time.Time) error {
-	generation := source.Generation
-	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found news, now time.Time) error {
+	generation, told := source.Generation, int64(0)
+	err := r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		status := &source.Status
 		before := status.DeepCopy()
 		if document := found.document; document != nil {
@@ -48,21 +48,28 @@ func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alph
 			setPaused(source, found.held, now)
 			setRebuilt(source, found.rebuilt, now)
 		}
+		setFiltersFailing(source, found.sifted, now)
 		interval := polling.Declared(source.Interval(), found.declared)
 		// New items alone are told by the counts, which are written soon after.
 		changed := !found.unchanged && found.created == 0 || !apiequality.Semantic.DeepEqual(before, status)
 		news := changed || readyOf(status.Conditions).Status != metav1.ConditionTrue ||
 			status.ConsecutiveFailures > 0 || token != status.LastHandledPoll ||
 			status.ObservedGeneration != generation || status.EffectiveInterval == nil || status.EffectiveInterval.Duration < interval // a shorter one is written with the next news
+		told = 0
 		if last := status.LastPollTime; !news && last != nil && now.Sub(last.Time) < heartbeat {
 			return
 		}
+		told = watch.countFiltered(status)
 		status.ObservedGeneration, status.LastHandledPoll = generation, token
 		status.LastPollTime, status.LastSuccessTime = &metav1.Time{Time: now}, &metav1.Time{Time: now}
 		status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: interval}, nil
 		status.ConsecutiveFailures, status.Failure = 0, nil
 		setSourceReady(source, verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: readsWell(source, found, interval)}, now)
 	})
+	if err == nil {
+		watch.filteredUntold -= told
+	}
+	return err
 }
 
 func readsWell(source *v1alpha1.FeedSource, found news, interval time.Duration) string {

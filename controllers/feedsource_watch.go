@@ -36,6 +36,10 @@ type watchedSource struct {
 	countsWritten time.Time
 	// validators of the last answer, nil until they were read or written once.
 	validators *validators
+	// filters of the generation that was looked at last, nil until there was one.
+	filters *compiledFilters
+	// filteredUntold is how many entries the filters have dropped that the status does not count yet.
+	filteredUntold int64
 }
 
 // countable is when the counts may be written next.

@@ -41,6 +41,9 @@ const (
 	// ConditionNotificationsBlocked says that a destination of spec.notifications cannot be told of what
 	// fails, until somebody changes something.
 	ConditionNotificationsBlocked = "NotificationsBlocked"
+	// ConditionFiltersFailing says that filters could not be evaluated for some entries, which were
+	// therefore not dropped by them.
+	ConditionFiltersFailing = "FiltersFailing"
 	// ConditionMemoryRebuilt says that the source's FeedMemory had disappeared, and that
 	// everything the feed listed then was marked as seen without becoming an item.
 	ConditionMemoryRebuilt = "MemoryRebuilt"
@@ -60,6 +63,11 @@ const (
 	ReasonNotAFeed = "NotAFeed"
 	// ReasonFeedGone says that the server answers 410 Gone: the feed has ended for good.
 	ReasonFeedGone = "FeedGone"
+	// ReasonInvalidFilter says that an expression in spec.filters cannot work; the feed is not polled
+	// until it is corrected.
+	ReasonInvalidFilter = "InvalidFilter"
+	// ReasonEvaluationFailed says that an expression that is right could not be evaluated for an entry.
+	ReasonEvaluationFailed = "EvaluationFailed"
 	// ReasonItemsNotCreated says that the feed was read, but the API server did not take its entries.
 	ReasonItemsNotCreated = "ItemsNotCreated"
 	// ReasonNetworkDown says that the operator reaches no host any more, which is no fault of any feed.

@@ -75,6 +75,42 @@ type ArticlePolicy struct {
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 }
 
+// FilterAction says what becomes of the entries that a filter matches.
+// +kubebuilder:validation:Enum=Keep;Drop
+type FilterAction string
+
+const (
+	// FilterKeep has only those entries become items that it, or another filter that keeps, matches.
+	FilterKeep FilterAction = "Keep"
+	// FilterDrop lets no entry become an item that it matches.
+	FilterDrop FilterAction = "Drop"
+)
+
+// EntryFilter matches entries of a feed by an expression.
+type EntryFilter struct {
+	// Name of the filter, by which the source tells of it, such as no-job-offers.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// Action is Drop, by which no entry that matches becomes an item, or Keep, by which only those do
+	// that match it or another filter with Keep.
+	// +required
+	Action FilterAction `json:"action"`
+
+	// Expression in CEL that says whether an entry matches, such as
+	// `'sports' in categories || title.fold().contains('football')`. It can use title, url, author, content
+	// (texts), categories (a list of texts) and published (a time, or null), and CEL's functions, those for
+	// texts among them. fold() makes lower case of a text, and full width and half width the same.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="expression must say something"
+	Expression string `json:"expression"`
+}
+
 // ProviderReference names an AIProvider in the same namespace.
 type ProviderReference struct {
 	// Name of the AIProvider.
@@ -232,8 +268,8 @@ type FeedSourceSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Headers []FeedHeader `json:"headers,omitempty"`
 
-	// InitialItems is how many of the newest entries become items at the first poll; the others
-	// are only remembered as seen.
+	// InitialItems is how many of the newest entries that pass the filters become items at the first
+	// poll; the others are only remembered as seen.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
@@ -247,6 +283,17 @@ type FeedSourceSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxActiveItems *int32 `json:"maxActiveItems,omitempty"`
+
+	// Filters say which entries become items: those that match no filter with Drop and, where there are
+	// filters with Keep, at least one of these. Their order means nothing. Each entry is judged once, when
+	// it is new; one that is dropped counts as seen, and does not become an item later, whatever
+	// becomes of the filters. A filter that fails for an entry drops nothing, and the condition
+	// FiltersFailing says so.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Filters []EntryFilter `json:"filters,omitempty"`
 
 	// Article says where the text of an article is taken from.
 	// +optional
@@ -323,7 +370,7 @@ type FeedSourceStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Conditions of the source: Ready; Reconciling or Stalled while they are True;
-	// CreationPaused, Damaged, MemoryRebuilt and NotificationsBlocked where they happened.
+	// CreationPaused, Damaged, FiltersFailing, MemoryRebuilt and NotificationsBlocked where they happened.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -372,6 +419,12 @@ type FeedSourceStatus struct {
 	// +optional
 	Items ItemCounts `json:"items,omitzero"`
 
+	// FilteredEntries is how many new entries spec.filters has dropped. What is not written yet
+	// when the operator crashes is not counted.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FilteredEntries int64 `json:"filteredEntries,omitempty"`
+
 	// LastHandledPoll is the value of the poll annotation that was acted on last.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
@@ -408,6 +461,7 @@ type FeedSourceStatus struct {
 // +kubebuilder:printcolumn:name="Interval",type=string,JSONPath=`.status.effectiveInterval`,priority=1
 // +kubebuilder:printcolumn:name="Last success",type=date,JSONPath=`.status.lastSuccessTime`,priority=1
 // +kubebuilder:printcolumn:name="Deferred",type=integer,JSONPath=`.status.items.deferred`,priority=1
+// +kubebuilder:printcolumn:name="Filtered",type=integer,JSONPath=`.status.filteredEntries`,priority=1
 // +kubebuilder:printcolumn:name="Title",type=string,JSONPath=`.status.title`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type FeedSource struct {

@@ -33,6 +33,15 @@ var withCriteria = map[string]any{"spec.screening.criteria": "New rules."}
 
 func header(name, key string) map[string]any { return map[string]any{"name": name, "secretKey": key} }
 
+// anEntryFilter and withFilter are filters that are accepted.
+func anEntryFilter(i int) any {
+	return map[string]any{"name": fmt.Sprintf("filter-%d", i), "action": "Drop", "expression": "title == ''"}
+}
+
+var withFilter = map[string]any{
+	"spec.filters[].name": "no-sports", "spec.filters[].action": "Drop", "spec.filters[].expression": "'Sports' in categories",
+}
+
 func named(i int) any { return map[string]any{"name": fmt.Sprintf("provider-%d", i)} }
 
 var feedSourceRules = map[string]rule{
@@ -102,6 +111,28 @@ var feedSourceRules = map[string]rule{
 	}, invalid: []refusal{
 		{map[string]any{"url": feedURL, "headers": []any{header("X-Api-Key", "key")}}, headersNeed},
 	}},
+	"up to sixteen filters sift entries": lists("FeedSource", "spec.filters", 16, anEntryFilter).unique(anEntryFilter(0)), // R1.8
+	"a filter drops or keeps":            choices("FeedSource", "spec.filters[].action", "Keep", "Drop").beside(withFilter),
+	"filters have dropped 0 or more":     counts("FeedSource", "status.filteredEntries", 0),
+	"a filter has the name of a label": rule{kind: "FeedSource", field: "spec.filters[].name",
+		valid: []any{"a", "no-sports", "2-old", strings.Repeat("x", 63)},
+		invalid: []refusal{
+			{"", "should be at least 1 chars long"},
+			{strings.Repeat("x", 64), "may not be more than 63"},
+			{"No-Sports", "should match"},
+			{"no sports", "should match"},
+			{"-sports", "should match"},
+			{"スポーツ", "should match"},
+			{absent{}, "Required value"},
+		}}.beside(withFilter),
+	"a filter has an expression of up to 4,096 characters": rule{kind: "FeedSource", field: "spec.filters[].expression",
+		valid: []any{"true", "title.contains('字')", strings.Repeat("字", 4096)}, // whether it compiles, the operator says
+		invalid: []refusal{
+			{"", "should be at least 1 chars long"},
+			{" \n\t", "expression must say something"},
+			{strings.Repeat("x", 4097), "may not be more than 4096"},
+			{absent{}, "Required value"},
+		}}.beside(withFilter),
 	"up to sixteen headers are sent": lists("FeedSource", "spec.headers", 16, func(i int) any {
 		return header(fmt.Sprintf("X-Header-%d", i), "key")
 	}).unique(header("X-Api-Key", "key")).beside(withSecret),

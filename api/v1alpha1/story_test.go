@@ -60,6 +60,7 @@ func story(t *testing.T) kubectl {
 		source.Status.Conditions = ready(metav1.ConditionTrue, "Succeeded", `Reads "News" (RSS 1.0) every 15m`)
 		source.Status.Title, source.Status.EffectiveInterval = "News", source.Spec.Interval
 		source.Status.Items = v1alpha1.ItemCounts{Deferred: 4, Processed: 17, Failed: 3}
+		source.Status.FilteredEntries = 23
 		source.Status.LastSuccessTime = new(metav1.Now())
 	})
 	provider := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "built-in"}}

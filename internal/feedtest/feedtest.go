@@ -25,6 +25,7 @@ import (
 type Entry struct {
 	// GUID, Link, Title and Content are left out of the feed where they are empty.
 	GUID, Link, Title, Content string
+	Categories                 []string
 	// Published is left out where it is zero.
 	Published time.Time
 }
@@ -182,6 +183,9 @@ func RSS(entries []Entry) []byte {
 		element("link", "", entry.Link)
 		element("guid", ` isPermaLink="false"`, entry.GUID)
 		element("description", "", entry.Content)
+		for _, category := range entry.Categories {
+			element("category", "", category)
+		}
 		if !entry.Published.IsZero() {
 			element("pubDate", "", entry.Published.UTC().Format(time.RFC1123Z))
 		}

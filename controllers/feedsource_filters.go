@@ -1,0 +1,161 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/filter"
+	"github.com/feed-operator/feed-operator/internal/polling"
+)
+
+// filterTime is how long the filters of a source may keep a poll from going on. What is not judged
+// then waits for the next poll: no source can keep the others from being polled.
+const filterTime = 10 * time.Second
+
+// compiledFilters are the filters of one generation of a source, or why they cannot work.
+type compiledFilters struct {
+	generation int64
+	set        *filter.Set
+	invalid    error
+}
+
+// compileFilters makes the filters of a source ready, once per generation.
+func (w *watchedSource) compileFilters(source *v1alpha1.FeedSource) (*filter.Set, error) {
+	if w.filters == nil || w.filters.generation != source.Generation {
+		set, err := filter.Compile(source.Spec.Filters)
+		w.filters = &compiledFilters{generation: source.Generation, set: set, invalid: err}
+	}
+	return w.filters.set, w.filters.invalid
+}
+
+// refuseFilters says that the feed is not polled because a filter cannot work: what it would let
+// through could not be taken back, and what it would drop would never come again.
+func (r *FeedSourceReconciler) refuseFilters(ctx context.Context, source *v1alpha1.FeedSource, invalid error) error {
+	generation := source.Generation
+	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.ObservedGeneration = generation
+		setSourceReady(source, verdict{
+			reason: v1alpha1.ReasonInvalidFilter, stalled: true,
+			message: "The feed is not polled until its filters are corrected: " + strings.ReplaceAll(invalid.Error(), "\n", "; "),
+		}, r.Clock.Now())
+	})
+}
+
+// sifted is what the filters say about the entries that were never seen.
+type sifted struct {
+	kept, dropped []feed.Entry
+	// unjudged entries came after the time was up.
+	unjudged []feed.Entry
+	failing  []failingFilter
+}
+
+// failingFilter is a filter that could not be evaluated for some entries.
+type failingFilter struct {
+	filter.Failure
+
+	entries int
+}
+
+// sift divides entries that were never seen by what the filters say. At least one is judged, however
+// little time there is, so that each poll gets on.
+func sift(ctx context.Context, filters *filter.Set, fresh []feed.Entry) sifted {
+	var found sifted
+	if filters.Empty() {
+		found.kept = fresh
+		return found
+	}
+	for i, entry := range fresh {
+		if i > 0 && ctx.Err() != nil {
+			found.unjudged = fresh[i:]
+			break
+		}
+		said := filters.Judge(ctx, entry)
+		if said.Keep {
+			found.kept = append(found.kept, entry)
+		} else {
+			found.dropped = append(found.dropped, entry)
+		}
+		for _, failed := range said.Failures {
+			at := slices.IndexFunc(found.failing, func(f failingFilter) bool { return f.Failure == failed })
+			if at < 0 {
+				at = len(found.failing)
+				found.failing = append(found.failing, failingFilter{Failure: failed})
+			}
+			found.failing[at].entries++
+		}
+	}
+	return found
+}
+
+// siftFresh asks the filters about entries that were never seen. An error says that the operator is
+// stopping: then nothing is known of the entries.
+func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry) (sifted, error) {
+	if memory.lost { // none becomes an item
+		return sifted{kept: fresh}, nil
+	}
+	filters, err := w.compileFilters(source)
+	if err != nil {
+		return sifted{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, filterTime)
+	defer cancel()
+	found := sift(limited, filters, fresh)
+	for _, failing := range found.failing {
+		ctrl.LoggerFrom(ctx).Info("Filter failed", "filter", failing.Filter, "reason", failing.Reason, "entries", failing.entries)
+	}
+	return found, ctx.Err()
+}
+
+// settle adds to a plan for what was kept what becomes of the others: what was dropped is seen, and
+// what was not judged is held. But at the first poll nothing is held, because the next one has no
+// bound: what came after so much is older than what is wanted.
+func (s sifted) settle(plan *polling.Plan, firstPoll bool) {
+	seen := s.dropped
+	if firstPoll {
+		seen = slices.Concat(seen, s.unjudged)
+	} else {
+		plan.Held += len(s.unjudged)
+	}
+	plan.Remember = slices.Concat(plan.Remember, seen)
+}
+
+// message says which filters could not be evaluated; empty: all could.
+func (s sifted) message() string {
+	var said []string
+	for _, failing := range s.failing {
+		said = append(said, fmt.Sprintf("The filter %s could not be evaluated for %d of the new entries, and has dropped none of them: %s",
+			failing.Filter, failing.entries, failing.Reason))
+	}
+	if len(s.unjudged) > 0 {
+		said = append(said, fmt.Sprintf("The filters take too long, so %d of the new entries were not judged in this poll; "+
+			"those of a first poll count as seen, others wait for the next poll: make the expressions simpler", len(s.unjudged)))
+	}
+	return strings.Join(said, ". ")
+}
+
+// setFiltersFailing says which filters could not be evaluated for the last entries that were new.
+func setFiltersFailing(source *v1alpha1.FeedSource, found sifted, now time.Time) {
+	judged := len(found.kept)+len(found.dropped) > 0
+	said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionFiltersFailing)
+	if outdated := said != nil && said.ObservedGeneration != source.Generation; judged || outdated {
+		note(source, v1alpha1.ConditionFiltersFailing, v1alpha1.ReasonEvaluationFailed, found.message(), now)
+	}
+}
+
+// countFiltered adds to a status what was dropped since it was written last, and returns how much that
+// is. It is told along with other news only: it is not worth a write.
+func (w *watchedSource) countFiltered(status *v1alpha1.FeedSourceStatus) int64 {
+	status.FilteredEntries += w.filteredUntold
+	return w.filteredUntold
+}
