@@ -268,8 +268,8 @@ type FeedSourceSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Headers []FeedHeader `json:"headers,omitempty"`
 
-	// InitialItems is how many of the newest entries that pass the filters become items at the first
-	// poll; the others are only remembered as seen.
+	// InitialItems is how many of the newest entries become items at the first poll, of those that
+	// pass the filters; the others are only remembered as seen.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
