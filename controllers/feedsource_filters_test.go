@@ -23,7 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
 
-// filtered gives a source filters, and takes the articles from the feed.
+// filtered gives a source filters.
 func filtered(filters ...v1alpha1.EntryFilter) func(*v1alpha1.FeedSource) {
 	return func(source *v1alpha1.FeedSource) { source.Spec.Filters = filters }
 }
@@ -117,7 +117,21 @@ func hasFiltered(want int64) func(*v1alpha1.FeedSource) error {
 	}
 }
 
-// R1.8: where some entries become items and some do not, both are counted in the end.
+// untilPolled lets the time of the next poll come, and waits until it was made.
+func (w *world) untilPolled(name string, web *feedtest.Server) {
+	w.t.Helper()
+	w.clock.Step(15 * time.Minute)
+	want := web.Hits("/feed.xml") + 1
+	await(w.t, func() error {
+		w.lookAt(controllers.SourceKey, types.NamespacedName{Namespace: w.namespace, Name: name})
+		if web.Hits("/feed.xml") < want {
+			return errNotYet
+		}
+		return nil
+	})
+}
+
+// R1.8, R1.3: where some entries become items and some do not, both are counted in the end, in one write.
 func TestWhatIsFilteredIsCountedBesideWhatIsNot(t *testing.T) {
 	t.Parallel()
 	web := feedtest.New(t)
@@ -126,7 +140,7 @@ func TestWhatIsFilteredIsCountedBesideWhatIsNot(t *testing.T) {
 	w.source("news", web.FeedURL(), filtered(dropping("no-ads", "title.contains('ad')")))
 	w.untilItems("news", allProcessed(1))
 	web.List(append(web.Entries("ad", 3), web.Entries("news", 2)...)...)
-	w.poll("news")
+	w.untilPolled("news", web)
 	w.untilItems("news", allProcessed(3))
 	w.clock.Step(2 * time.Minute) // the counts are written once a minute
 	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
@@ -188,10 +202,10 @@ func TestAFilterThatCannotWorkIsToldAndNothingIsPolled(t *testing.T) {
 	w.clock.Step(2 * time.Hour)
 	w.lookAt(controllers.SourceKey, client.ObjectKeyFromObject(source))
 	w.untilSource("news", refused)
-	mended := w.refilter("news", dropping("no-sports", "'Sports' in categories"))
 	if got := web.Hits("/feed.xml"); got != hits {
 		t.Errorf("the feed was polled %d times more", got-hits)
 	}
+	mended := w.refilter("news", dropping("no-sports", "'Sports' in categories"))
 	w.untilSource("news", polledAs(mended))
 	w.awaitItems("news", allProcessed(3))
 }
@@ -289,15 +303,7 @@ func TestFiltersCostNoWriteWhileNothingIsNew(t *testing.T) {
 		return errors.Join(hasFiltered(1)(source), equal("processed items", source.Status.Items.Processed, 2))
 	})
 	for range 3 {
-		w.clock.Step(15 * time.Minute)
-		want := web.Hits("/feed.xml") + 1
-		await(t, func() error {
-			w.lookAt(controllers.SourceKey, client.ObjectKeyFromObject(before))
-			if web.Hits("/feed.xml") < want {
-				return errNotYet
-			}
-			return nil
-		})
+		w.untilPolled("news", web)
 	}
 	w.stop()
 	var after v1alpha1.FeedSource

@@ -35,7 +35,9 @@ type verdict struct {
 }
 
 // pollSucceeded records a poll that went well. A feed without news is written down once an hour.
-func (r *FeedSourceReconciler) pollSucceeded(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found news, now time.Time) error {
+func (r *FeedSourceReconciler) pollSucceeded(
+	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found news, now time.Time,
+) error {
 	generation, told := source.Generation, int64(0)
 	err := r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		status := &source.Status
