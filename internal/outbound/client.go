@@ -81,6 +81,7 @@ func newTransport(allowed []netip.Prefix) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdleConnsPerHost,
 		IdleConnTimeout:        idleConnTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableCompression:     true, // readBody decompresses, with limits
 		ForceAttemptHTTP2:      true,
 		// Without pings a connection that died quietly would fail every request that shares it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -22,19 +23,33 @@ import (
 const (
 	typeInvalidHeader = "InvalidHeader"
 	typeInterrupted   = "Interrupted"
+	typeChallenge     = "Challenge"
 )
 
 // statusFailure is for an answer that is neither a success nor a redirect.
-func (c *Client) statusFailure(at target, answer *http.Response) error {
-	status := strings.TrimSpace(fmt.Sprintf("%d %s", answer.StatusCode, http.StatusText(answer.StatusCode)))
-	return &failure.Error{
-		Category:   failure.FromStatus(answer.StatusCode),
-		Type:       failure.TypeHTTPStatus,
-		Message:    fmt.Sprintf("The server %s answered %s.", at.url.Host, status),
-		Status:     answer.StatusCode,
-		RetryAfter: failure.RetryAfter(answer.Header.Get("Retry-After"), c.now()),
-		Quota:      answer.StatusCode == http.StatusPaymentRequired,
+func (c *Client) statusFailure(at target, answer *http.Response) *failure.Error {
+	failed := failure.New(failure.FromStatus(answer.StatusCode), failure.TypeHTTPStatus,
+		fmt.Sprintf("The server %s answered %s.", at.url.Host, statusOf(answer)))
+	failed.Status = answer.StatusCode
+	failed.Quota = answer.StatusCode == http.StatusPaymentRequired
+	for _, value := range answer.Header.Values("Retry-After") { // some send one for each of their limits
+		failed.RetryAfter = max(failed.RetryAfter, failure.RetryAfter(value, c.now()))
 	}
+	return failed
+}
+
+// challengeFailure is for an answer that has a browser prove itself. It asks for patience where the
+// answer does.
+func (c *Client) challengeFailure(at target, answer *http.Response, guard string) *failure.Error {
+	failed := c.statusFailure(at, answer)
+	failed.Type = typeChallenge
+	failed.Message = fmt.Sprintf("The server %s answered %s, with a page that checks for a browser%s. "+
+		"Ask the owner of the site to let feed readers through, or use another URL.", at.url.Host, statusOf(answer), guard)
+	return failed
+}
+
+func statusOf(answer *http.Response) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", answer.StatusCode, http.StatusText(answer.StatusCode)))
 }
 
 // exchangeFailure is for an exchange that ended before its answer was complete. ctx is the
@@ -68,23 +83,57 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 		}
 		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeTimeout, message, err)
 	case failure.TypeDNS:
-		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeDNS,
-			fmt.Sprintf("The name %s could not be resolved to an address.", at.url.Hostname()), err)
+		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeDNS, noAddress(at, err), err)
 	case failure.TypeTLS:
 		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeTLS,
 			fmt.Sprintf("No secure connection to %s could be made: %v.", host, err), err)
 	case failure.TypeConnection:
-		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeConnection,
-			fmt.Sprintf("The connection to %s could not be made, or broke before the answer was complete.", host), err)
+		message := fmt.Sprintf("The connection to %s could not be made, or broke before the answer was complete.", host)
+		if isDial(err) {
+			message = fmt.Sprintf("No connection to %s could be made.", host)
+			if errors.Is(err, syscall.ECONNREFUSED) {
+				message = fmt.Sprintf("No connection to %s could be made: nothing answers there at this port.", host)
+			}
+		}
+		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeConnection, message, err)
 	}
 	if known.Category == v1alpha1.CategoryNetwork {
 		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeConnection,
 			fmt.Sprintf("The connection to %s broke before the answer was complete.", host), err)
 	}
-	// Nothing about the network: the other side sent what is not HTTP, or not gzip, or headers
-	// without end.
-	return failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed,
-		fmt.Sprintf("%s sent an answer that is malformed, or has headers larger than %d KiB.", host, maxHeaderBytes>>10), err)
+	// Nothing about the network: the other side sent what is not HTTP, or headers without end.
+	message := fmt.Sprintf("%s sent an answer that is malformed: it is not HTTP as it should be.", host)
+	if isOversized(err) {
+		message = fmt.Sprintf("%s sent an answer with headers larger than %d KiB.", host, maxHeaderBytes>>10)
+	}
+	return failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed, message, err)
+}
+
+// bodyFailure is for an answer whose body could not be read to its end.
+func bodyFailure(ctx context.Context, at target, limit int64, timeout time.Duration, err error) *failure.Error {
+	if errors.Is(err, errTooLarge) {
+		return sizeFailure(at, limit)
+	}
+	if encoding, ok := errors.AsType[*encodingError](err); ok {
+		return failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed,
+			fmt.Sprintf("%s sent an answer that cannot be read: it %s.", at.url.Host, encoding.problem), encoding.err)
+	}
+	return exchangeFailure(ctx, at, timeout, err)
+}
+
+// isOversized finds the errors by which net/http ends headers without end, and answers that
+// announce themselves without end (1xx). They have no type that is exported.
+func isOversized(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "headers exceeded") || strings.Contains(text, "header list larger") || strings.Contains(text, "too many 1xx")
+}
+
+func noAddress(at target, err error) string {
+	message := fmt.Sprintf("The name %s could not be resolved to an address", at.url.Hostname())
+	if unresolved, ok := errors.AsType[*net.DNSError](err); ok && unresolved.IsNotFound {
+		return message + ": it does not exist."
+	}
+	return message + ": the name servers gave no answer."
 }
 
 // isHandshake finds the errors by which crypto/tls ends a handshake. Few have a type: alerts are a
@@ -118,12 +167,15 @@ func noConnectionInTime(at target) string {
 
 func sizeFailure(at target, limit int64) *failure.Error {
 	return failure.New(v1alpha1.CategoryValidation, failure.TypeTooLarge,
-		fmt.Sprintf("The answer of %s is larger than the limit of %d bytes.", at.url.Host, limit))
+		fmt.Sprintf("The answer of %s is larger than the limit of %s (counted without compression).", at.url.Host, size(limit)))
 }
 
-func encodingFailure(at target) *failure.Error {
-	return failure.New(v1alpha1.CategoryAPI, failure.TypeMalformed,
-		fmt.Sprintf("%s sent an answer in a compression that it was not asked for.", at.url.Host))
+// size writes a number of bytes for a person.
+func size(bytes int64) string {
+	if bytes >= 1<<20 && bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 func plainHTTP(at target) string {

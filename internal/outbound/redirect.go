@@ -55,8 +55,8 @@ func (t *trail) follow(answer *http.Response, requireTLS bool) error {
 		return redirectFailure(answer, fmt.Sprintf("%s redirects to an address that cannot be used. %s", from, plainHTTP(next)))
 	}
 	if _, seen := t.visited[next.String()]; seen {
-		return redirectFailure(answer, fmt.Sprintf("%s redirects in a circle: after %d redirects it leads back to %s.",
-			t.start.url.Host, len(t.visited), next.url.Host))
+		return redirectFailure(answer, fmt.Sprintf("%s redirects in a circle: after %s it leads back to where it was, at %s.",
+			t.start.url.Host, counted(len(t.visited)), next.url.Host))
 	}
 	if len(t.visited) > maxRedirects {
 		return redirectFailure(answer, fmt.Sprintf("%s redirects more than %d times, the last time to %s.",
@@ -68,6 +68,13 @@ func (t *trail) follow(answer *http.Response, requireTLS bool) error {
 	t.permanent = t.permanent &&
 		(answer.StatusCode == http.StatusMovedPermanently || answer.StatusCode == http.StatusPermanentRedirect)
 	return nil
+}
+
+func counted(count int) string {
+	if count == 1 {
+		return "one redirect"
+	}
+	return fmt.Sprintf("%d redirects", count)
 }
 
 // movedTo returns where the trail has led, when it was permanent and led somewhere.

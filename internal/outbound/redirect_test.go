@@ -85,7 +85,7 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 		wantType       string
 		wantStatus     int
 	}{
-		"to itself":                   {"/self", "in a circle: after 1 redirects", failure.TypeRedirect, 302},
+		"to itself":                   {"/self", "in a circle: after one redirect", failure.TypeRedirect, 302},
 		"in a circle of two":          {"/a", "in a circle: after 2 redirects", failure.TypeRedirect, 302},
 		"more than ten":               {"/chain0", "more than 10 times", failure.TypeRedirect, 302},
 		"without a place to go":       {"/nowhere", "does not say where to", failure.TypeRedirect, 302},

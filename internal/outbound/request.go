@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -138,6 +137,7 @@ func (c *Client) newRequest(ctx context.Context, r Request, trail *trail) *http.
 		}
 		maps.Copy(request.Header, callersHeader(r.Header))
 	}
+	set("Accept-Encoding", acceptEncoding)
 	set("User-Agent", c.userAgent)
 	return request
 }
@@ -156,28 +156,17 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 	case answer.StatusCode == http.StatusNotModified:
 		return response, nil
 	case answer.StatusCode < 200 || answer.StatusCode > 299:
-		discard(answer.Body)
-		return nil, c.statusFailure(trail.at, answer)
+		return nil, c.refusal(trail.at, answer)
 	}
-	if encoding := answer.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, encodingFailure(trail.at)
+	if guard, is := challengeBy(answer.Header); is {
+		return nil, c.challengeFailure(trail.at, answer, guard)
 	}
-	if answer.ContentLength > r.MaxBytes {
+	if answer.ContentLength > r.MaxBytes+maxOverhead {
 		return nil, sizeFailure(trail.at, r.MaxBytes)
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, r.MaxBytes))
-	if err == nil && int64(len(body)) == r.MaxBytes {
-		// Exactly as much as is allowed: is this the end?
-		var more int
-		if more, err = io.ReadFull(answer.Body, make([]byte, 1)); more > 0 {
-			return nil, sizeFailure(trail.at, r.MaxBytes)
-		}
-		if err == io.EOF { //nolint:errorlint // io.ReadFull returns io.EOF itself when nothing was read
-			err = nil
-		}
-	}
+	body, err := readBody(answer, r.MaxBytes)
 	if err != nil {
-		return nil, exchangeFailure(ctx, trail.at, r.Timeout, err)
+		return nil, bodyFailure(ctx, trail.at, r.MaxBytes, r.Timeout, err)
 	}
 	response.Body = body
 	return response, nil

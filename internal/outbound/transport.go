@@ -105,6 +105,7 @@ func (t *Transport) outgoing(ctx context.Context, request *http.Request, at targ
 	outgoing := request.Clone(ctx)
 	outgoing.URL, outgoing.Host = at.url, at.url.Host
 	outgoing.Header = callersHeader(request.Header)
+	outgoing.Header.Set("Accept-Encoding", acceptEncoding)
 	outgoing.Header.Set("User-Agent", t.client.userAgent)
 	// net/http repeats a request when its connection breaks, if it is safe or has an Idempotency-Key
 	// and if its body is empty or can be had again. Whether to repeat is not its to decide.
@@ -132,9 +133,9 @@ func (t *Transport) whole(request *http.Request, at target, answer *http.Respons
 		return nil, redirectFailure(answer, fmt.Sprintf("%s answered %d: it redirects to another address, which is not followed. "+
 			"Use the address that it redirects to.", at.url.Host, answer.StatusCode))
 	}
-	body, failed := t.read(request.Context(), at, answer)
+	body, err := readBody(answer, t.maxBytes)
 	switch {
-	case failed == nil:
+	case err == nil:
 		answer.Body = io.NopCloser(bytes.NewReader(body))
 		answer.Request = request
 		return answer, nil
@@ -142,22 +143,7 @@ func (t *Transport) whole(request *http.Request, at target, answer *http.Respons
 		// That it was refused says more than that its reasons could not be read.
 		return nil, t.client.statusFailure(at, answer)
 	}
-	return nil, failed
-}
-
-func (t *Transport) read(ctx context.Context, at target, answer *http.Response) ([]byte, *failure.Error) {
-	if encoding := answer.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, encodingFailure(at)
-	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, t.maxBytes+1))
-	// What is too large is so whether or not it also broke off.
-	if int64(len(body)) > t.maxBytes {
-		return nil, sizeFailure(at, t.maxBytes)
-	}
-	if err != nil {
-		return nil, exchangeFailure(ctx, at, 0, err)
-	}
-	return body, nil
+	return nil, bodyFailure(request.Context(), at, t.maxBytes, 0, err)
 }
 
 func closeBody(request *http.Request) {

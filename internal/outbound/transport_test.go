@@ -109,7 +109,7 @@ func TestATransportReadsWholeAnswersOnly(t *testing.T) {
 		}, want: tooLarge},
 		"compressed and cut off":                {handler: encoded("gzip", gzipped(t, limit)[:50]), want: network},
 		"said to be compressed":                 {handler: encoded("gzip", []byte("this is no gzip stream at all")), want: malformed},
-		"in a compression nobody asked for":     {handler: encoded("br", []byte("x")), want: malformed},
+		"in a compression nobody asked for":     {handler: encoded("zstd", []byte("x")), want: malformed},
 		"that hangs up":                         {handler: part(200, hangUp), want: network},
 		"that is reset":                         {handler: part(200, reset), want: network},
 		"that is aborted":                       {handler: part(200, func(*http.Request) { panic(http.ErrAbortHandler) }), want: network},

@@ -58,7 +58,7 @@ func TestWhatCannotHaveArrivedIsUnsent(t *testing.T) {
 		},
 		"a port where nobody listens": {
 			url:  "https://127.0.0.1:1/",
-			want: outcome{v1alpha1.CategoryNetwork, failure.TypeConnection, 0}, wantText: "could not be made",
+			want: outcome{v1alpha1.CategoryNetwork, failure.TypeConnection, 0}, wantText: "nothing answers there at this port",
 		},
 		"a certificate that nobody knows": {
 			prepare: func(_ *testing.T, client *Client, _ *http.Request) {
