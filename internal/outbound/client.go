@@ -71,10 +71,9 @@ func New(cfg Config) *Client {
 }
 
 func newTransport(allowed []netip.Prefix) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, Control: newGuard(allowed).control}
 	return &http.Transport{
 		Proxy:                  nil,
-		DialContext:            dialer.DialContext,
+		DialContext:            newDialer(allowed).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    tlsHandshakeTimeout,
 		MaxIdleConns:           maxIdleConns,
@@ -86,4 +85,8 @@ func newTransport(allowed []netip.Prefix) *http.Transport {
 		// Without pings a connection that died quietly would fail every request that shares it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
+}
+
+func newDialer(allowed []netip.Prefix) *net.Dialer {
+	return &net.Dialer{Timeout: dialTimeout, Control: newGuard(allowed).control}
 }

@@ -74,7 +74,11 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 	rules := map[string]string{
 		"/self": "302 /self", "/a": "302 /b", "/b": "302 /a", "/nowhere": "302 ", "/file": "302 file:///etc/passwd",
 		"/script": "302 javascript:alert(1)", "/bad": "302 http://[broken/?token=hunter2", "/metadata": "302 http://169.254.169.254/latest",
-		"/loopback6": "302 http://[::1]/", "/port": "302 http://127.0.0.1:99999/",
+		"/loopback6": "302 http://[::1]/", "/port": "302 http://127.0.0.1:99999/", "/moved": "301 /moved", "/back": "301 /forth",
+		"/forth": "308 /back", "/gopher": "301 gopher://127.0.0.1:70/1", "/ftp": "302 ftp://ftp.example.org/feed", "/data": "302 data:text/xml,<rss/>",
+		"/mapped": "302 http://[::ffff:169.254.169.254]/", "/mapped2": "302 http://[::ffff:a9fe:a9fe]/", "/anywhere": "302 http://0.0.0.0/",
+		"/disguised": "302 http://feeds.example.org@169.254.169.254/latest", "/schemeless": "302 //169.254.169.254/latest",
+		"/private": "301 http://10.0.0.1/", "/unique-local": "308 http://[fd00:ec2::254]/",
 	}
 	for i := range 20 {
 		rules["/chain"+strconv.Itoa(i)] = "302 /chain" + strconv.Itoa(i+1)
@@ -93,6 +97,18 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 		"to a script":                 {"/script", `"javascript" is not supported`, failure.TypeRedirect, 302},
 		"to what is no URL":           {"/bad", "malformed", failure.TypeRedirect, 302},
 		"to a port that cannot be":    {"/port", "port", failure.TypeRedirect, 302},
+		"for good, to itself":         {"/moved", "in a circle: after one redirect it leads back", failure.TypeRedirect, 301},
+		"for good, in a circle":       {"/back", "in a circle: after 2 redirects it leads back", failure.TypeRedirect, 308},
+		"to a gopher":                 {"/gopher", `"gopher" is not supported`, failure.TypeRedirect, 301},
+		"to FTP":                      {"/ftp", `"ftp" is not supported`, failure.TypeRedirect, 302},
+		"to what it says itself":      {"/data", `"data" is not supported`, failure.TypeRedirect, 302},
+		"to metadata, mapped":         {"/mapped", "169.254.169.254", failure.TypeAddressRefused, 0},
+		"to metadata, mapped in hex":  {"/mapped2", "169.254.169.254", failure.TypeAddressRefused, 0},
+		"to any address of this host": {"/anywhere", "0.0.0.0", failure.TypeAddressRefused, 0},
+		"to metadata behind a user":   {"/disguised", "169.254.169.254 has the address 169.254.169.254", failure.TypeAddressRefused, 0},
+		"to metadata by this scheme":  {"/schemeless", "169.254.169.254", failure.TypeAddressRefused, 0},
+		"to a private network":        {"/private", "--allow-cidr=10.0.0.1/32", failure.TypeAddressRefused, 0},
+		"to a private IPv6 network":   {"/unique-local", "--allow-cidr=fd00:ec2::254/128", failure.TypeAddressRefused, 0},
 		"to the metadata of a cloud":  {"/metadata", "169.254.169.254", failure.TypeAddressRefused, 0},
 		"to the operator's own ports": {"/loopback6", "--allow-cidr=::1/128", failure.TypeAddressRefused, 0},
 	}
@@ -116,6 +132,23 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// R1.7: numbers that some resolvers take for addresses lead to no address inside either.
+func TestRedirectsToAddressesInOtherSpellings(t *testing.T) {
+	t.Parallel()
+	for name, host := range map[string]string{
+		"decimal": "2852039166", "octal": "0251.0376.0251.0376", "hexadecimal": "0xa9fea9fe", "mixed": "0xa9.254.43518", "short": "169.16689662",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redirects(t, map[string]string{"/": "302 http://" + host + "/latest/meta-data"})
+			response, err := localClient(t).Get(t.Context(), Request{URL: server.URL + "/"})
+			if got := failed(t, response, err); got.Type != failure.TypeAddressRefused && got.Type != failure.TypeDNS {
+				t.Errorf("%s: %v", got.Type, got)
+			}
+		})
+	}
 }
 
 // seen records which request headers arrived at which path.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,6 +89,17 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 			status: 503, retryAfter: "99999999999999999999",
 			want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantWait: failure.MaxWait, wantText: "answered 503",
 		},
+		"the longest of several waits counts": {
+			status: 429, retryAfter: "60;Sun, 01 Mar 2026 13:00:00 GMT;5", want: outcome{v1alpha1.CategoryRateLimit, failure.TypeHTTPStatus, 429},
+			wantWait: time.Hour, wantText: "answered 429",
+		},
+		"a date in a thousand years is bounded": {
+			status: 503, retryAfter: "Sun, 01 Mar 3026 13:00:00 GMT", want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503},
+			wantWait: failure.MaxWait, wantText: "answered 503",
+		},
+		"what is no date is no wait": {
+			status: 503, retryAfter: "tomorrow", want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantText: "answered 503",
+		},
 		"words and negative numbers are no wait": {
 			status: 503, retryAfter: "-5", want: outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 503}, wantText: "answered 503",
 		},
@@ -104,8 +116,8 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				if test.retryAfter != "" {
-					w.Header().Set("Retry-After", test.retryAfter)
+				for value := range strings.SplitSeq(test.retryAfter, ";") {
+					w.Header().Add("Retry-After", value)
 				}
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, "secret words of the server")
@@ -122,6 +134,105 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 				t.Errorf("message %q, want %q in it", got, wantText)
 			}
 		})
+	}
+}
+
+// R1.3: what a server says about how long its answer lasts reaches whoever plans the next poll.
+func TestWhatAServerSaysOfTimeIsHandedOn(t *testing.T) {
+	t.Parallel()
+	said := map[string]string{
+		"Cache-Control": "max-age=3600, stale-while-revalidate=60", "Expires": "Sun, 01 Mar 2026 13:00:00 GMT", "Age": "17",
+		"Date": "Sun, 01 Mar 2026 12:00:00 GMT", "Retry-After": "120", "ETag": `W/"1"`, "Last-Modified": "Sun, 01 Mar 2026 11:00:00 GMT",
+	}
+	for _, status := range []int{http.StatusOK, http.StatusNotModified} {
+		for _, compressor := range []string{"", "gzip"} {
+			if status == http.StatusNotModified && compressor != "" {
+				continue
+			}
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/" {
+					http.Redirect(w, r, "/feed", http.StatusFound)
+					return
+				}
+				for name, value := range said {
+					w.Header().Set(name, value)
+				}
+				if compressor == "" {
+					w.WriteHeader(status)
+					return
+				}
+				w.Header().Set("Content-Encoding", compressor)
+				_, _ = w.Write(compressed(t, compressor, strings.NewReader("<rss/>")))
+			})
+			response, err := localClient(t).Get(t.Context(), Request{URL: server.URL, ETag: `W/"1"`})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range said {
+				if got := response.Header.Get(name); got != want {
+					t.Errorf("status %d %s: %s is %q, want %q", status, compressor, name, got, want)
+				}
+			}
+		}
+	}
+}
+
+// R1.9, R5.6: nothing that is configured begins a line of its own in a request.
+func TestNoLineIsSmuggledIntoARequest(t *testing.T) {
+	t.Parallel()
+	var arrived atomic.Int32
+	server := serve(t, func(http.ResponseWriter, *http.Request) { arrived.Add(1) })
+	header := func(name, value string) Request { return Request{URL: server.URL, Header: http.Header{name: {value}}} }
+	for name, test := range map[string]struct {
+		request  Request
+		wantType string
+	}{
+		"by a value":                     {header("X-Key", "geheim\r\nHost: evil.example"), typeInvalidHeader},
+		"by a value that ends a line":    {header("Authorization", "Bearer geheim\n"), typeInvalidHeader},
+		"by a value with half a line":    {header("X-Key", "geheim\r"), typeInvalidHeader},
+		"by a value that ends a text":    {header("X-Key", "geheim\x00"), typeInvalidHeader},
+		"by a name":                      {header("X-Key: geheim\r\nHost", "evil.example"), typeInvalidHeader},
+		"by a name that is none":         {header("X Key", "geheim"), typeInvalidHeader},
+		"by an empty name":               {header("", "geheim"), typeInvalidHeader},
+		"by a path":                      {Request{URL: server.URL + "/feed HTTP/1.1\r\nX-Key: geheim"}, failure.TypeInvalidURL},
+		"by a host":                      {Request{URL: "http://127.0.0.1\r\nX-Key: geheim/"}, failure.TypeInvalidURL},
+		"by a query":                     {Request{URL: server.URL + "/?a=b\r\nX-Key: geheim"}, failure.TypeInvalidURL},
+		"by a host in percent-encoding":  {Request{URL: "http://127.0.0.1%0d%0aX-Key:%20geheim/"}, failure.TypeInvalidURL},
+		"by a scheme that is not spoken": {Request{URL: "http\r\n://127.0.0.1/"}, failure.TypeInvalidURL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			response, err := localClient(t).Get(t.Context(), test.request)
+			got := failed(t, response, err)
+			wantOutcome(t, got, outcome{v1alpha1.CategoryValidation, test.wantType, 0})
+			if strings.Contains(got.Message, "geheim") {
+				t.Errorf("message %q repeats it", got.Message)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if count := arrived.Load(); count != 0 {
+			t.Errorf("%d requests arrived", count)
+		}
+	})
+}
+
+// R1.9: what belongs to the connection is the operator's own, however its name is spelled.
+func TestHeadersOfTheConnectionAreNotTheCallers(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	var host string
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) { got, host = r.Header, r.Host })
+	if _, err := localClient(t).Get(t.Context(), Request{URL: server.URL, Header: http.Header{
+		"host": {"evil.example"}, "transfer-encoding": {"chunked"}, "CONTENT-LENGTH": {"17"}, "connection": {"close, X-Key"}, "Te": {"trailers"},
+		"upgrade": {"h2c"}, "Expect": {"100-continue"}, "keep-alive": {"17"}, "proxy-connection": {"close"}, "Trailer": {"X"}, "accept-encoding": {"br"},
+		"user-agent": {"other"}, "X-Key": {"k"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	want := http.Header{"Accept-Encoding": {"gzip"}, "User-Agent": {"feed-operator/test (+https://example.org)"}, "X-Key": {"k"}}
+	if diff := cmp.Diff(want, got); diff != "" || host != strings.TrimPrefix(server.URL, "http://") {
+		t.Errorf("host %s, header (-want +got):\n%s", host, diff)
 	}
 }
 
