@@ -124,7 +124,7 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 		case cause.Type == failure.TypeNotAFeed:
 			said.reason = v1alpha1.ReasonNotAFeed
 		}
-		said.message = strings.TrimRight(status.Failure.Message, ".")
+		said.message = strings.TrimRight(status.Failure.Message, ".") + advice(source, cause)
 		if said.stalled {
 			said.message += ". The feed is not polled any more: change spec.url, or annotate the source with " +
 				v1alpha1.AnnotationPoll + " to try once more"

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -78,11 +79,19 @@ func feedCredentials(ctx context.Context, live client.Reader, source *v1alpha1.F
 			return nil, &unusableSecret{secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
 		}
 		redact.Remember(value(extra.SecretKey))
+		if !httpguts.ValidHeaderFieldValue(value(extra.SecretKey)) {
+			return nil, &unusableSecret{secret.Name, fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
+				"which the header %s needs", extra.SecretKey, extra.Name)}
+		}
 		header.Set(extra.Name, value(extra.SecretKey))
 	}
 	switch {
+	case !httpguts.ValidHeaderFieldValue(value(keyToken)):
+		return nil, &unusableSecret{secret.Name, "has a line break, or another character that HTTP does not allow, in the key token"}
 	case value(keyToken) != "":
 		header.Set("Authorization", "Bearer "+value(keyToken))
+	case strings.Contains(value(keyUsername), ":"):
+		return nil, &unusableSecret{secret.Name, "has a colon in the key username, where HTTP allows none"}
 	case value(keyUsername) != "" || value(keyPassword) != "":
 		if value(keyPassword) == "" { // some services take a key for the name
 			redact.Remember(value(keyUsername))
