@@ -8,6 +8,7 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"runtime"
@@ -144,6 +145,25 @@ func TestACompressedAnswerThatIsCutOff(t *testing.T) {
 			body := compressed(t, name, io.MultiReader(strings.NewReader("<rss>"), zeros(1<<20)))
 			server := serve(t, encodings(strings.TrimPrefix(name, "raw "), body[:len(body)-8]))
 			response, err := localClient(t).Get(t.Context(), Request{URL: server.URL})
+			wantOutcome(t, failed(t, response, err), outcome{v1alpha1.CategoryNetwork, failure.TypeConnection, 0})
+		})
+	}
+}
+
+// R1.6: what breaks is the connection, whatever a decoder says of it.
+func TestACompressedAnswerThatIsReset(t *testing.T) {
+	t.Parallel()
+	for name := range compressors {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := compressed(t, name, io.LimitReader(rand.Reader, 100<<10))
+			server, client := speak(t, plain, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Encoding", strings.TrimPrefix(name, "raw "))
+				_, _ = w.Write(body[:len(body)/2])
+				_ = http.NewResponseController(w).Flush()
+				reset(r)
+			})
+			response, err := client.Get(t.Context(), Request{URL: server.URL})
 			wantOutcome(t, failed(t, response, err), outcome{v1alpha1.CategoryNetwork, failure.TypeConnection, 0})
 		})
 	}
