@@ -290,7 +290,7 @@ func heap() (live, allocated uint64) {
 // the other. Each time the source says what happened and when it is polled next, and is; what changes
 // nothing writes nothing; and in the end each entry is one item. Not parallel: it looks at what the
 // whole process allocates.
-func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) { //nolint:paralleltest // see above
+func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) {
 	const most, all, listed = 200, 10_000, 450
 	s := newServerScript(t, func(source *v1alpha1.FeedSource) {
 		source.Spec.Interval = &metav1.Duration{Duration: scriptInterval}

@@ -16,6 +16,9 @@ import (
 // small, or say so at their beginning.
 const maxRefusalBytes = 64 << 10
 
+// cloudflare makes most of them. The names of the services are in the form in which they are shown.
+const cloudflare = " (Cloudflare)"
+
 // refusal is for an answer that is neither a success nor a redirect. Many sites put a page in front
 // of their feeds that only a browser gets past; a person cannot tell from the status alone that
 // the operator was taken for a robot, which it is.
@@ -45,7 +48,7 @@ func challengeBy(header http.Header) (guard string, is bool) {
 	}
 	switch {
 	case said("Cf-Mitigated", "challenge"):
-		return " (Cloudflare)", true
+		return cloudflare, true
 	case said("X-Amzn-Waf-Action", "challenge", "captcha"):
 		return " (AWS WAF)", true
 	case said("X-Vercel-Mitigated", "challenge"):
@@ -86,10 +89,10 @@ func beginningOf(answer *http.Response) []byte {
 // marks are what stands in pages that check for a browser. They are those of the services' own scripts
 // and addresses, and then of their words.
 var marks = []struct{ mark, guard string }{
-	{"/cdn-cgi/challenge-platform/", " (Cloudflare)"},
-	{"_cf_chl_opt", " (Cloudflare)"},
-	{"<title>attention required! | cloudflare", " (Cloudflare)"},
-	{"<title>just a moment...", " (Cloudflare)"},
+	{"/cdn-cgi/challenge-platform/", cloudflare},
+	{"_cf_chl_opt", cloudflare},
+	{"<title>attention required! | cloudflare", cloudflare},
+	{"<title>just a moment...", cloudflare},
 	{"/_sec/cp_challenge", " (Akamai)"},
 	{"sec-if-cpt-container", " (Akamai)"},
 	{"errors.edgesuite.net", " (Akamai)"},

@@ -1,6 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//nolint:bodyclose // the bodies that a Transport returns are in memory
 package outbound
 
 import (
@@ -92,7 +93,7 @@ func TestACompressedAnswerIsRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if body, err := io.ReadAll(answer.Body); err != nil || string(body) != test.want { //nolint:bodyclose // it is in memory
+			if body, err := io.ReadAll(answer.Body); err != nil || string(body) != test.want {
 				t.Errorf("body %q, %v, want %q", body, err, test.want)
 			}
 			if encoding := answer.Header.Get("Content-Encoding"); test.encoding == "br" && encoding != "" {
