@@ -38,7 +38,6 @@ func saysOf(reason string, words ...string) func(*v1alpha1.FeedSource) error {
 // within a minute, whatever its interval.
 func TestCredentialsThatHTTPCannotCarryAreNamed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
 	for name, test := range map[string]struct {
 		data, mended map[string]string
 		headers      []v1alpha1.FeedHeader
@@ -62,6 +61,7 @@ func TestCredentialsThatHTTPCannotCarryAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			w := newWorld(t)
 			web := feedtest.New(t)
 			web.List(web.Entries("one", 1)...)
 			web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
