@@ -32,15 +32,19 @@ const TypeNotReady = "PageNotReady"
 // the whole article.
 const enoughFeedText = 1000
 
-const accept = "text/html, application/xhtml+xml, text/plain;q=0.8, */*;q=0.1"
+const accept = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/plain;q=0.8, */*;q=0.1"
 
 // Article is a text to be read, or summarized.
 type Article struct {
 	// Title as the feed gave it, or else as the page does. One line; may be empty.
 	Title string
-	// Text is plain text, never empty; paragraphs are separated by an empty line.
+	// Text is plain text; paragraphs are separated by an empty line. It is empty only where there is a
+	// Document without a text, and Request.Documents.
 	Text string
-	// Hash is the SHA-256 of Text in hexadecimal. While it stays, the article has not changed.
+	// Document is the PDF document that Text was read out of, if it is one and may be passed on.
+	Document []byte
+	// Hash is the SHA-256 of Text in hexadecimal, or of Document where there is no text. While it stays, the
+	// article has not changed.
 	Hash string
 	// FromFeed says that Text is the feed's own content.
 	FromFeed bool
@@ -56,6 +60,9 @@ type Request struct {
 	FeedText string
 	// Source decides between the two. Default: Auto.
 	Source v1alpha1.ArticleSource
+	// Documents says that whoever reads the article can read PDF documents that have no text, such as
+	// scanned ones.
+	Documents bool
 	// MaxBytes bounds the page, decompressed. Default: that of outbound.Request.
 	MaxBytes int64
 	// Timeout of the download. Default: that of outbound.Request.
@@ -80,11 +87,13 @@ func (r Request) NeedsPage() bool {
 // Fetcher gets articles. It is safe for concurrent use.
 type Fetcher struct {
 	client *outbound.Client
+	// documents has room for those that are read at the same time.
+	documents chan struct{}
 }
 
 // NewFetcher returns a fetcher that downloads pages with client.
 func NewFetcher(client *outbound.Client) *Fetcher {
-	return &Fetcher{client: client}
+	return &Fetcher{client: client, documents: make(chan struct{}, documentsAtOnce)}
 }
 
 // Fetch returns the article. A page without readable text is replaced by the feed's own content,
@@ -99,50 +108,62 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 		if text == "" {
 			return Article{}, failure.New(v1alpha1.CategoryAPI, TypeNotReady, noFeedText(r))
 		}
-		return newArticle(r.Title, text, true), nil
+		return Article{Title: r.Title, Text: text, FromFeed: true}.finished(), nil
 	}
 	page, err := f.client.Get(ctx, outbound.Request{URL: r.URL, Accept: accept, MaxBytes: r.MaxBytes, Timeout: r.Timeout})
 	if err != nil {
 		return Article{}, err
 	}
-	title, text, err := read(page)
+	found, err := f.read(ctx, page, r.Documents)
 	if err == nil {
 		if r.Title != "" {
-			title = r.Title
+			found.Title = r.Title
 		}
-		return newArticle(title, text, false), nil
+		return found.finished(), nil
+	}
+	if ctx.Err() != nil {
+		return Article{}, failure.Classify(ctx.Err())
 	}
 	if text := normalize(r.FeedText); hasSentence(text) {
-		return newArticle(r.Title, text, true), nil
+		return Article{Title: r.Title, Text: text, FromFeed: true}.finished(), nil
 	}
 	return Article{}, err
 }
 
-// read returns the title and the text of a page that has enough text to be an article.
-func read(page *outbound.Response) (title, text string, err error) {
+// read returns what a page has, if that is enough to be an article.
+func (f *Fetcher) read(ctx context.Context, page *outbound.Response, documents bool) (found Article, err error) {
 	contentType := page.Header.Get("Content-Type")
 	switch kind, name := kindOf(page.Body, contentType); kind {
 	case kindHTML:
-		title, text, err = extract(decode(page.Body, contentType))
+		found.Title, found.Text, err = extract(decode(page.Body, contentType))
 	case kindText:
-		text = normalize(decode(page.Body, contentType))
+		found.Text = normalize(decode(page.Body, contentType))
+	case kindPDF:
+		found.Text, found.Document, err = f.readDocument(ctx, page.Body, page.URL, documents)
+		return found, err
 	case kindOther:
-		return "", "", failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported,
+		return Article{}, failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported,
 			fmt.Sprintf("The link at %s leads to a file of the type %s, which cannot be read as an article.", host(page.URL), name))
 	}
 	if err != nil {
-		return "", "", err
+		return Article{}, err
 	}
-	if !isArticle(text) {
-		return "", "", failure.New(v1alpha1.CategoryAPI, TypeNotReady,
+	if !isArticle(found.Text) {
+		return Article{}, failure.New(v1alpha1.CategoryAPI, TypeNotReady,
 			fmt.Sprintf("The page at %s has no readable article text yet, and neither has the feed.", host(page.URL)))
 	}
-	return title, text, nil
+	return found, nil
 }
 
-func newArticle(title, text string, fromFeed bool) Article {
-	sum := sha256.Sum256([]byte(text))
-	return Article{Title: oneLine(title), Text: text, Hash: hex.EncodeToString(sum[:]), FromFeed: fromFeed}
+// finished returns an article with its hash, and its title on one line.
+func (a Article) finished() Article {
+	content := []byte(a.Text)
+	if a.Text == "" {
+		content = a.Document
+	}
+	sum := sha256.Sum256(content)
+	a.Title, a.Hash = oneLine(a.Title), hex.EncodeToString(sum[:])
+	return a
 }
 
 func noFeedText(r Request) string {

@@ -112,7 +112,7 @@ func TestFetch(t *testing.T) {
 			status: 200, kind: html, body: placeholder, request: Request{FeedText: feedSentence},
 			want: Article{Text: feedSentence, FromFeed: true},
 		},
-		"a PDF document, but the feed has a sentence": {
+		"a damaged PDF document, but the feed has a sentence": {
 			status: 200, kind: "application/pdf", body: "%PDF-1.7\n", request: Request{FeedText: feedSentence},
 			want: Article{Text: feedSentence, FromFeed: true},
 		},
@@ -179,13 +179,13 @@ func TestFetchFails(t *testing.T) {
 		"a server in trouble": {
 			status: 503, want: failure.Error{Category: v1alpha1.CategoryAPI, Type: failure.TypeHTTPStatus, Status: 503}, wantText: "answered 503",
 		},
-		"a PDF document": {
+		"a damaged PDF document": {
 			status: 200, kind: "application/pdf", body: "%PDF-1.7\n",
-			want: failure.Error{Category: v1alpha1.CategoryValidation, Type: failure.TypeUnsupported}, wantText: "a file of the type application/pdf",
+			want: failure.Error{Category: v1alpha1.CategoryValidation, Type: failure.TypeUnsupported}, wantText: "The PDF document at 127.0.0.1",
 		},
-		"a PDF document that is declared to be a page": {
+		"a damaged PDF document that is declared to be a page": {
 			status: 200, kind: "text/html", body: "%PDF-1.7\n",
-			want: failure.Error{Category: v1alpha1.CategoryValidation, Type: failure.TypeUnsupported}, wantText: "a file of the type application/pdf",
+			want: failure.Error{Category: v1alpha1.CategoryValidation, Type: failure.TypeUnsupported}, wantText: "is damaged",
 		},
 	}
 	for name, test := range tests {

@@ -8,6 +8,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
 
 // kind is how a body is read.
@@ -17,7 +19,11 @@ const (
 	kindOther kind = iota
 	kindHTML
 	kindText
+	kindPDF
 )
+
+// typePDF is the type of PDF documents.
+const typePDF = "application/pdf"
 
 // kindOf decides how to read a body, and names its type. What the first bytes say beyond doubt
 // counts more than the header, which is missing or wrong on many servers.
@@ -31,6 +37,8 @@ func kindOf(body []byte, contentType string) (kind, string) {
 	switch sniffed {
 	case "text/html":
 		return kindHTML, sniffed
+	case typePDF:
+		return kindPDF, sniffed
 	case "text/plain", "text/xml", "application/octet-stream":
 		// These are what is left when nothing else is found: the header knows better.
 	default:
@@ -41,6 +49,10 @@ func kindOf(body []byte, contentType string) (kind, string) {
 		return kindHTML, declared
 	case "text/plain":
 		return kindText, declared
+	case typePDF, "application/x-pdf":
+		if pdftext.IsPDF(body) { // with something before its head
+			return kindPDF, typePDF
+		}
 	case "text/xml", "application/xml":
 		if hasRoot(body) {
 			return kindHTML, declared
