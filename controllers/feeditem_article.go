@@ -6,6 +6,7 @@ package controllers
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -91,6 +92,11 @@ func articleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (artic
 		return withoutPage(request)
 	}
 	return request, nil
+}
+
+// readsDocuments says whether any provider of a chain reads PDF documents as they are.
+func readsDocuments(chain []link) bool {
+	return slices.ContainsFunc(chain, func(next link) bool { return next.documents })
 }
 
 // descriptionOf is what the feed says of an article whose text came from elsewhere.

@@ -47,6 +47,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 	}
 	defer held.giveBack()
 	if open.page.read.IsZero() {
+		request.Documents = readsDocuments(held.chain)
 		done, result, err := r.readPage(ctx, turn, held, open, item, source, request)
 		if done || err != nil {
 			return result, err

@@ -22,6 +22,8 @@ import (
 type link struct {
 	provider.Link
 	resource schedule.Resource
+	// documents says that it reads PDF documents as they are.
+	documents bool
 	// revision of the spec and the Secret that the provider is called with.
 	revision string
 	// unavailable says why it cannot be used until a person changes something; empty: it can.
@@ -75,6 +77,7 @@ func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs
 			caller, revision, withdrawn, _ := r.Services.standing(next.resource)
 			next.Provider, _ = caller.(provider.Provider)
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
+			next.documents = found.ReadsDocuments()
 			next.cured = timeOf(found.Status.ReleasedTime)
 			if withdrawn != nil {
 				next.unavailable, next.refused = withdrawn.because, withdrawn.refused

@@ -26,6 +26,9 @@ func summaryRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, from a
 		Description:   descriptionOf(from, text),
 		MaxCharacters: source.MaxCharacters(),
 	}
+	if len(text.Document) > 0 {
+		request.Document = &provider.Document{MIMEType: provider.MIMETypePDF, Data: text.Document}
+	}
 	if wanted := source.Spec.Summary; wanted != nil {
 		request.Language, request.Instructions = wanted.Language, wanted.Instructions
 	}

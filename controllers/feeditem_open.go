@@ -45,10 +45,13 @@ type openPage struct {
 	waited time.Duration
 }
 
+// size is how much room the article takes, in bytes.
+func (p openPage) size() int { return len(p.text.Text) + len(p.text.Document) }
+
 // keepText is how long a text that was read is as good as one that is read now.
 const keepText = time.Hour
 
-// roomForTexts is how many bytes of articles are kept for items that wait. Who finds no room reads
+// roomForTexts is how many bytes of articles and documents are kept for items that wait. Who finds no room reads
 // the page again.
 const roomForTexts = 64 << 20
 
@@ -114,14 +117,14 @@ func (o *openAttempts) keep(item *v1alpha1.FeedItem, open *openAttempt) {
 	defer o.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
 	o.remove(name)
-	if size := len(open.page.text.Text); o.bytes+size > roomForTexts {
+	if o.bytes+open.page.size() > roomForTexts {
 		open.page.text, open.page.read = article.Article{}, time.Time{}
 	}
 	if o.known == nil {
 		o.known = map[types.NamespacedName]*openAttempt{}
 	}
 	o.known[name] = open
-	o.bytes += len(open.page.text.Text)
+	o.bytes += open.page.size()
 }
 
 // drop forgets what is open on an item.
@@ -133,7 +136,7 @@ func (o *openAttempts) drop(name types.NamespacedName) {
 
 func (o *openAttempts) remove(name types.NamespacedName) {
 	if open := o.known[name]; open != nil {
-		o.bytes -= len(open.page.text.Text)
+		o.bytes -= open.page.size()
 		delete(o.known, name)
 	}
 }

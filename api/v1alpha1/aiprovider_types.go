@@ -239,6 +239,13 @@ func (in *AIProvider) Suspended() bool { return in.Spec.Suspend }
 // Screens says whether the provider can judge an article by criteria.
 func (in *AIProvider) Screens() bool { return in.Spec.Extractive == nil }
 
+// ReadsDocuments says whether the provider reads PDF documents as they are, and not only the text that can
+// be taken out of them. Of servers that speak the API of OpenAI, only that of OpenAI is known to.
+func (in *AIProvider) ReadsDocuments() bool {
+	spec := in.Spec
+	return spec.Gemini != nil || spec.Anthropic != nil || spec.OpenAI != nil && spec.OpenAI.Endpoint == ""
+}
+
 // Timeout returns how long one request may take.
 func (in *AIProvider) Timeout() time.Duration {
 	if in.Spec.Timeout != nil {

@@ -103,6 +103,11 @@ func TestGettersOfServices(t *testing.T) {
 			t.Errorf("%s: suspended %t, Secret (-want +got):\n%s", name, test.service.Suspended(), diff)
 		}
 	}
+	ollama := &v1alpha1.AIProvider{Spec: v1alpha1.AIProviderSpec{OpenAI: &v1alpha1.OpenAIProvider{Endpoint: "http://ollama.example:11434/v1"}}}
+	openAI := &v1alpha1.AIProvider{Spec: v1alpha1.AIProviderSpec{OpenAI: &v1alpha1.OpenAIProvider{}}}
+	if extractive.ReadsDocuments() || ollama.ReadsDocuments() || !gemini.ReadsDocuments() || !openAI.ReadsDocuments() {
+		t.Error("Gemini and OpenAI read documents, others do not")
+	}
 	if extractive.Screens() || !gemini.Screens() {
 		t.Errorf("extractive screens: %t, Gemini screens: %t", extractive.Screens(), gemini.Screens())
 	}

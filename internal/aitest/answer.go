@@ -4,6 +4,8 @@
 package aitest
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -20,6 +22,10 @@ type Call struct {
 	Model string
 	// System and User are the texts of the prompt.
 	System, User string
+	// Documents are the files that came with the prompt.
+	Documents []File
+	// Malformed says that such a file is not as the API wants it.
+	Malformed bool
 	// Screening says that a verdict was asked for.
 	Screening bool
 	// Room for the answer, in tokens.
@@ -32,6 +38,19 @@ type Call struct {
 	// Header and Body are the request in full.
 	Header http.Header
 	Body   []byte
+}
+
+// File is a document in a prompt.
+type File struct {
+	MIMEType string
+	Data     []byte
+}
+
+// Attach notes a file that came in base64. All these APIs want a PDF document.
+func (c *Call) Attach(mimeType, encoded string) {
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	c.Malformed = c.Malformed || err != nil || mimeType != "application/pdf" || !bytes.HasPrefix(data, []byte("%PDF-"))
+	c.Documents = append(c.Documents, File{MIMEType: mimeType, Data: data})
 }
 
 var articleText = regexp.MustCompile(`(?s)\[BEGIN text ([0-9a-f]{32})\]\n(.*)\n\[END text ([0-9a-f]{32})\]`)

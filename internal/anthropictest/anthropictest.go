@@ -53,6 +53,8 @@ func refuse(call Call, topic aitest.Topic) (Answer, bool) {
 		return KeyInvalid(), true
 	case call.Header.Get("Anthropic-Version") == "":
 		return Error(http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required"), true
+	case call.Malformed:
+		return Error(http.StatusBadRequest, "invalid_request_error", "messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid."), true
 	case topic == aitest.Text && call.Room < 1:
 		return Error(http.StatusBadRequest, "invalid_request_error", "max_tokens: Field required"), true
 	}
@@ -94,6 +96,16 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// block is one that is no text.
+type block struct {
+	Type   string `json:"type"`
+	Source struct {
+		Type      string `json:"type"`
+		MediaType string `json:"media_type"`
+		Data      string `json:"data"`
+	} `json:"source"`
+}
+
 // read matches the path at its end, so that an endpoint may have a path of its own.
 func read(r *http.Request, body []byte) (Call, aitest.Topic) {
 	_, model, known := strings.Cut(r.URL.Path, "/v1/models/")
@@ -109,7 +121,7 @@ func read(r *http.Request, body []byte) (Call, aitest.Topic) {
 		MaxTokens int    `json:"max_tokens"`
 		System    texts  `json:"system"`
 		Messages  []struct {
-			Content texts `json:"content"`
+			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 		OutputConfig struct {
 			Format struct {
@@ -125,7 +137,17 @@ func read(r *http.Request, body []byte) (Call, aitest.Topic) {
 		KeyElsewhere: keyInQuery.MatchString(r.URL.RawQuery) || r.Header.Get("Authorization") != "",
 	}
 	for _, message := range wire.Messages {
-		call.User += string(message.Content)
+		var content texts
+		var blocks []block
+		_ = json.Unmarshal(message.Content, &content)
+		_ = json.Unmarshal(message.Content, &blocks) // a single text is no list
+		call.User += string(content)
+		for _, block := range blocks {
+			if block.Type == "document" {
+				call.Malformed = call.Malformed || block.Source.Type != "base64"
+				call.Attach(block.Source.MediaType, block.Source.Data)
+			}
+		}
 	}
 	_, call.Screening = wire.OutputConfig.Format.Schema.Properties["screening"]
 	return call, aitest.Text

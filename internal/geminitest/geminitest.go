@@ -31,6 +31,9 @@ func New(key string) *Server {
 		Read: read,
 		Key:  func(header http.Header) string { return header.Get("X-Goog-Api-Key") },
 		Refuse: func(call Call, _ aitest.Topic) (Answer, bool) {
+			if !call.KeyRefused && call.Malformed {
+				return Error(http.StatusBadRequest, "INVALID_ARGUMENT", "The document has no pages."), true
+			}
 			return KeyInvalid(), call.KeyRefused
 		},
 		Throttled: Throttled,
@@ -45,7 +48,11 @@ func New(key string) *Server {
 // text of a prompt's part, of which the wire format has lists.
 type content struct {
 	Parts []struct {
-		Text string `json:"text"`
+		Text       string `json:"text"`
+		InlineData *struct {
+			MIMEType string `json:"mimeType"`
+			Data     string `json:"data"`
+		} `json:"inlineData"`
 	} `json:"parts"`
 }
 
@@ -86,6 +93,11 @@ func read(r *http.Request, body []byte) (Call, aitest.Topic) {
 	}
 	for _, content := range wire.Contents {
 		call.User += content.text()
+		for _, part := range content.Parts {
+			if file := part.InlineData; file != nil {
+				call.Attach(file.MIMEType, file.Data)
+			}
+		}
 	}
 	_, call.Screening = wire.GenerationConfig.ResponseSchema.Properties["screening"]
 	return call, aitest.Text

@@ -32,6 +32,9 @@ func New(key string) *Server {
 		Read: read,
 		Key:  func(header http.Header) string { return strings.TrimPrefix(header.Get("Authorization"), "Bearer ") },
 		Refuse: func(call Call, _ aitest.Topic) (Answer, bool) {
+			if !call.KeyRefused && call.Malformed {
+				return Error(http.StatusBadRequest, typeInvalidRequest, "invalid_file", "Invalid file data: expected a base64-encoded data URL with an application/pdf."), true
+			}
 			return KeyInvalid(), call.KeyRefused
 		},
 		Throttled: Throttled,
@@ -74,6 +77,48 @@ func ParametersOf(call Call) Parameters {
 	return read
 }
 
+// content is what the wire format has as a string, or as a list of parts.
+type content []part
+
+type part struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	File struct {
+		Filename string `json:"filename"`
+		FileData string `json:"file_data"`
+	} `json:"file"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *content) UnmarshalJSON(data []byte) error {
+	var plain string
+	if json.Unmarshal(data, &plain) == nil {
+		*c = content{{Type: "text", Text: plain}}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]part)(c))
+}
+
+func (c content) text() string {
+	var out strings.Builder
+	for _, part := range c {
+		out.WriteString(part.Text)
+	}
+	return out.String()
+}
+
+// attach notes the files, which have a name, and their data in a URL.
+func (c content) attach(call *Call) {
+	for _, part := range c {
+		if part.Type != "file" {
+			continue
+		}
+		kind, encoded, isData := strings.Cut(strings.TrimPrefix(part.File.FileData, "data:"), ";base64,")
+		call.Malformed = call.Malformed || !isData || part.File.Filename == "" || !strings.HasPrefix(part.File.FileData, "data:")
+		call.Attach(kind, encoded)
+	}
+}
+
 // read matches the path at its end, so that an endpoint may have a path of its own.
 func read(r *http.Request, body []byte) (Call, aitest.Topic) {
 	_, escaped, _ := strings.Cut(r.URL.EscapedPath(), "/v1/models/")
@@ -91,8 +136,8 @@ func read(r *http.Request, body []byte) (Call, aitest.Topic) {
 	var wire struct {
 		Model    string `json:"model"`
 		Messages []struct {
-			Role    string `json:"role"`
-			Content string `json:"content"`
+			Role    string  `json:"role"`
+			Content content `json:"content"`
 		} `json:"messages"`
 	}
 	_ = json.Unmarshal(body, &wire) // what cannot be read is empty in the record
@@ -101,9 +146,10 @@ func read(r *http.Request, body []byte) (Call, aitest.Topic) {
 	for _, message := range wire.Messages {
 		switch message.Role {
 		case "system", "developer":
-			call.System += message.Content
+			call.System += message.Content.text()
 		case "user":
-			call.User += message.Content
+			call.User += message.Content.text()
+			message.Content.attach(&call)
 		}
 	}
 	_, inSchema := parameters.ResponseFormat.JSONSchema.Schema.Properties["screening"]

@@ -18,6 +18,9 @@ type Request struct {
 	URL string
 	// Text of the article, plain text, paragraphs separated by an empty line.
 	Text string
+	// Document that Text was taken out of; nil where the article is no document. Text may be empty then. A
+	// provider that reads documents takes this, the others take Text.
+	Document *Document
 	// Description is what the feed itself says of the article, plain text. May be empty.
 	Description string
 	// MaxCharacters bounds the summary, in characters as a reader counts them (grapheme clusters).

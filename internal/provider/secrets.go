@@ -8,6 +8,7 @@ import "github.com/feed-operator/feed-operator/internal/redact"
 // withoutSecrets returns the request without the secrets that this process knows of: a page may
 // repeat what it was asked for with. They are masked before anything is cut.
 func (r Request) withoutSecrets() Request {
+	r.Document = r.safeDocument()
 	for _, text := range []*string{&r.Title, &r.URL, &r.Text, &r.Description, &r.Instructions} {
 		*text = redact.Values(*text)
 	}

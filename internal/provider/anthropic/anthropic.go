@@ -12,6 +12,7 @@ package anthropic
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"regexp"
 
@@ -71,11 +72,16 @@ func (p *Provider) Generate(ctx context.Context, request provider.Request) (prov
 func (p *Provider) ask(ctx context.Context, prompt provider.Prompt, request provider.Request, room int64) modelapi.Answer {
 	ctx, call := p.call(ctx)
 	result := modelapi.Answer{Response: provider.Response{Model: p.api.Model}}
+	blocks := []sdk.ContentBlockParamUnion{sdk.NewTextBlock(prompt.User)}
+	if document := prompt.Document; document != nil {
+		source := sdk.Base64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(document.Data)}
+		blocks = []sdk.ContentBlockParamUnion{sdk.NewDocumentBlock(source), sdk.NewTextBlock(prompt.User)}
+	}
 	message, err := p.client.Messages.New(ctx, sdk.MessageNewParams{
 		Model:        p.api.Model,
 		MaxTokens:    room,
 		System:       []sdk.TextBlockParam{{Text: prompt.System}},
-		Messages:     []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock(prompt.User))},
+		Messages:     []sdk.MessageParam{sdk.NewUserMessage(blocks...)},
 		OutputConfig: output(provider.AnswerSchema(request)),
 	})
 	if err == nil {

@@ -44,6 +44,10 @@ func (*Provider) Generate(ctx context.Context, request provider.Request) (provid
 		return provider.Response{}, failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported,
 			"A summary must be allowed at least one character.")
 	}
+	request, err := request.WithoutDocument()
+	if err != nil {
+		return provider.Response{}, err
+	}
 	a := newArticle(request)
 	for _, attempt := range []func(*article, int) string{
 		fromDescription, fromSentences, fromLines, fromTitle, fromAnything,

@@ -103,7 +103,11 @@ func (p *Provider) ask(ctx context.Context, prompt provider.Prompt, request prov
 
 	ctx, call := p.call(ctx)
 	var result modelapi.Answer
-	content, err := model.GenerateContent(ctx, genai.Text(prompt.User))
+	parts := []genai.Part{genai.Text(prompt.User)}
+	if document := prompt.Document; document != nil {
+		parts = []genai.Part{genai.Blob{MIMEType: document.MIMEType, Data: document.Data}, genai.Text(prompt.User)}
+	}
+	content, err := model.GenerateContent(ctx, parts...)
 	if err == nil {
 		text, reason := written(content)
 		result = modelapi.Read(text, reason == genai.FinishReasonMaxTokens, request)

@@ -36,8 +36,9 @@ type Answer struct {
 type Ask func(ctx context.Context, prompt provider.Prompt, room int64) Answer
 
 // Generate asks for a summary, and for a verdict in the same call where the request wants one. It asks
-// once; once more with a part of the text, where the model finds that too long; and once more with
-// more room, where the answer broke off too early.
+// once; once more with the text in place of a document, where the model does not take that; once more
+// with a part of the text, where the model finds that too long; and once more with more room, where
+// the answer broke off too early.
 //
 // An error is a *failure.Error. Tokens are counted over all, in the Response beside an error, too.
 func Generate(ctx context.Context, request provider.Request, ask Ask) (provider.Response, error) {
@@ -55,9 +56,15 @@ func Generate(ctx context.Context, request provider.Request, ask Ask) (provider.
 	for room := int64(OutputTokens); ; {
 		this := ask(ctx, prompt, room)
 		tokens += this.Response.Tokens
+		if FailedWith(this.Err, typeInvalidRequest) && !this.RoomRefused { // not every model reads documents
+			if text, ok := prompt.WithoutDocument(); ok {
+				prompt = text
+				continue
+			}
+		}
 		if FailedWith(this.Err, failure.TypeTooLong) && !shortened {
 			if shorter, ok := prompt.Shorter(); ok {
-				prompt, shortened = shorter, true
+				prompt, shortened = shorter, prompt.Document == nil
 				continue
 			}
 		}

@@ -4,6 +4,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -53,12 +54,15 @@ type dialect struct {
 	// into a form do not show it the form, and some ignore what they do not know.
 	words       bool
 	temperature bool
+	// documents says that a prompt may have a document.
+	documents bool
 }
 
 func dialectOf(endpoint *url.URL) dialect {
 	host := strings.ToLower(endpoint.Hostname())
-	if host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com") {
-		return dialect{limits: [2]string{paramMaxCompletionTokens, paramMaxTokens}}
+	own := host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com")
+	if own || strings.HasSuffix(host, ".openai.azure.com") {
+		return dialect{limits: [2]string{paramMaxCompletionTokens, paramMaxTokens}, documents: own}
 	}
 	return dialect{limits: [2]string{paramMaxTokens, paramMaxCompletionTokens}, words: true, temperature: true}
 }
@@ -79,7 +83,7 @@ func (d dialect) params(model string, prompt provider.Prompt, answer provider.Sc
 	}
 	params := sdk.ChatCompletionNewParams{
 		Model:    model,
-		Messages: []sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(system), sdk.UserMessage(prompt.User)},
+		Messages: []sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(system), userMessage(prompt)},
 	}
 	if d.temperature {
 		params.Temperature = param.NewOpt(temperature)
@@ -100,6 +104,21 @@ func (d dialect) params(model string, prompt provider.Prompt, answer provider.Sc
 	case formatNone:
 	}
 	return params
+}
+
+// userMessage is the article, with its document where it has one.
+func userMessage(prompt provider.Prompt) sdk.ChatCompletionMessageParamUnion {
+	document := prompt.Document
+	if document == nil {
+		return sdk.UserMessage(prompt.User)
+	}
+	return sdk.UserMessage([]sdk.ChatCompletionContentPartUnionParam{
+		sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{
+			Filename: param.NewOpt("article.pdf"),
+			FileData: param.NewOpt("data:" + document.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(document.Data)),
+		}),
+		sdk.TextContentPart(prompt.User),
+	})
 }
 
 // dialect returns what the server is known to understand.

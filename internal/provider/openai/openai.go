@@ -79,6 +79,12 @@ func (*Provider) Close() error { return nil }
 // Generate asks for a summary, as modelapi.Generate describes; and, once in the life of the Provider,
 // once more for each parameter that the server does not take. ctx bounds all its requests.
 func (p *Provider) Generate(ctx context.Context, request provider.Request) (provider.Response, error) {
+	if !p.dialect().documents {
+		var err error
+		if request, err = request.WithoutDocument(); err != nil {
+			return provider.Response{}, err
+		}
+	}
 	return modelapi.Generate(ctx, request, func(ctx context.Context, prompt provider.Prompt, room int64) modelapi.Answer {
 		tokens := int64(0)
 		for {
