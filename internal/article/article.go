@@ -25,7 +25,7 @@ import (
 )
 
 // TypeNotReady is the type of the failure of an article that has no text yet: the page is empty,
-// a placeholder or nothing but navigation, and the feed says nothing either.
+// a placeholder, a notice to subscribe or nothing but navigation, and the feed says nothing either.
 const TypeNotReady = "PageNotReady"
 
 // enoughFeedText is the length, in characters, from which on the feed's own content is taken for
@@ -149,8 +149,7 @@ func (f *Fetcher) read(ctx context.Context, page *outbound.Response, documents b
 		return Article{}, err
 	}
 	if !isArticle(found.Text) {
-		return Article{}, failure.New(v1alpha1.CategoryAPI, TypeNotReady,
-			fmt.Sprintf("The page at %s has no readable article text yet, and neither has the feed.", host(page.URL)))
+		return Article{}, failure.New(v1alpha1.CategoryAPI, TypeNotReady, notReady(page.URL, found.Text))
 	}
 	return found, nil
 }
@@ -164,6 +163,14 @@ func (a Article) finished() Article {
 	sum := sha256.Sum256(content)
 	a.Title, a.Hash = oneLine(a.Title), hex.EncodeToString(sum[:])
 	return a
+}
+
+func notReady(from, text string) string {
+	message := fmt.Sprintf("The page at %s has no readable article text yet, and neither has the feed", host(from))
+	if stub := stubOf(text); stub != "" {
+		return message + ": there is only " + stub + "."
+	}
+	return message + "."
 }
 
 func noFeedText(r Request) string {

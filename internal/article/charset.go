@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"mime"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,6 +24,9 @@ var declaredCharset = regexp.MustCompile(`(?i)<(?:meta\s[^>]*charset|\?xml\s[^>]
 // maxPrologue is how far into a page a declaration is looked for. Browsers look at 1 KiB, but pages
 // with a long head exist.
 const maxPrologue = 8 << 10
+
+// escapeJIS is what begins Japanese characters in ISO-2022-JP, and is in no other text.
+const escapeJIS = "\x1b$"
 
 // latin1 is what a header says that nobody thought about: the default of many servers.
 const latin1 = "windows-1252"
@@ -43,13 +47,20 @@ func decode(body []byte, contentType string) string {
 	if utf8.Valid(body) && !bytes.ContainsAny(body, "\x1b\x00") {
 		return string(body)
 	}
-	declared := declarations(body, contentType)
-	for _, candidate := range declared {
+	if bytes.Contains(body, []byte(escapeJIS)) {
+		if text, ok := guessJapanese(body); ok {
+			return text
+		}
+	}
+	for _, candidate := range declarations(body, contentType) {
 		if text := toUTF8(body, candidate); legible(text) {
 			return text
 		}
 	}
 	if text, ok := guessJapanese(body); ok {
+		return text
+	}
+	if text, ok := guessScript(body); ok {
 		return text
 	}
 	if text := toUTF8(body, encoding.Nop); legible(text) {
@@ -59,29 +70,41 @@ func decode(body []byte, contentType string) string {
 	return toUTF8(body, fallback)
 }
 
-// declarations returns what the header and the page say, the more trustworthy first. A Latin-1
-// of the header is left out: it decodes everything, legible or not.
+// declarations returns what the header and the page say, the more trustworthy first: that is the header,
+// unless it names a charset with a character for each byte and the page does not. Such a charset decodes
+// everything, legible or not; for the same reason a Latin-1 of the header is left out.
 func declarations(body []byte, contentType string) []encoding.Encoding {
 	var list []encoding.Encoding
+	single := false
 	if _, parameters, err := mime.ParseMediaType(contentType); err == nil {
 		if found, name := charset.Lookup(parameters["charset"]); found != nil && name != latin1 {
 			list = append(list, found)
+			single = !severalBytes[name]
 		}
 	}
 	if match := declaredCharset.FindSubmatch(body[:min(len(body), maxPrologue)]); match != nil {
 		// A declaration that could be read as ASCII is not in UTF-16.
 		if found, name := charset.Lookup(string(match[1])); found != nil && !strings.HasPrefix(name, "utf-16") {
 			list = append(list, found)
+			if single && severalBytes[name] {
+				slices.Reverse(list)
+			}
 		}
 	}
 	return list
+}
+
+// severalBytes are the charsets in which a character may have several bytes.
+var severalBytes = map[string]bool{
+	"shift_jis": true, "euc-jp": true, "iso-2022-jp": true, "gbk": true, "gb18030": true, "big5": true, "euc-kr": true,
+	"utf-8": true, "utf-16le": true, "utf-16be": true,
 }
 
 // guessJapanese decodes what is Japanese by its look: it decodes without an error, and has as much
 // kana as Japanese text does. Latin-1 text may decode as Shift_JIS, but gives no kana.
 func guessJapanese(body []byte) (string, bool) {
 	candidates := []encoding.Encoding{japanese.EUCJP, japanese.ShiftJIS}
-	if bytes.Contains(body, []byte("\x1b$")) {
+	if bytes.Contains(body, []byte(escapeJIS)) {
 		candidates = []encoding.Encoding{japanese.ISO2022JP}
 	}
 	for _, candidate := range candidates {

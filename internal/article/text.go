@@ -12,14 +12,8 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-const (
-	// minArticle is how much ink an article has at least; a wide character counts for two.
-	minArticle = 40
-	// maxPlaceholder is how much ink a text has at most that is a placeholder as a whole.
-	maxPlaceholder = 200
-	// maxNavigationLine is the length up to which a line may be navigation.
-	maxNavigationLine = 200
-)
+// maxNavigationLine is the length up to which a line may be navigation.
+const maxNavigationLine = 200
 
 // A sentence has at least so much of one of the two.
 const (
@@ -30,12 +24,6 @@ const (
 const terminators = ".!?。！？．｡…"
 
 var (
-	// placeholder finds what a page says as long as it has nothing to say.
-	placeholder = regexp.MustCompile(`(?i)coming soon|under construction|under maintenance|page is being prepared|will be (?:published|available) (?:soon|shortly)|` +
-		`please (?:enable|turn on) javascript|javascript is (?:disabled|required)|requires javascript|enable javascript|just a moment|` +
-		`checking your browser|verify(?:ing)? (?:that )?you are (?:a )?human|please wait|\bloading(?:\.\.\.|…)|page not found|404 not found|access denied|` +
-		`準備中|作成中|工事中|近日公開|しばらくお待ち|メンテナンス中|読み込み中|` +
-		`javascript(?:を|が)(?:有効|無効|オン|オフ)|ページが見つかりません|ページは存在しません|お探しのページ`)
 	homeFirst = regexp.MustCompile(`(?i)^(?:home|top|トップ(?:ページ)?|ホーム|top ?ページ|現在(?:の)?位置|現在地|you are here)\s*[:：]?\s*[>|»›＞｜≫→/／]`)
 	// furniture are lines that belong to the site as a whole.
 	furniture = regexp.MustCompile(`(?i)^(?:share(?: this)?(?: (?:article|page|post|story|on|via|with).{0,40})?|tweet|print(?: this page)?|e-?mail(?: this)?|` +
@@ -136,21 +124,6 @@ func countSeparators(line string) int {
 		count += open + closed
 	}
 	return count
-}
-
-// isArticle says whether a text from a page is an article: it has some length and is no placeholder.
-func isArticle(text string) bool {
-	ink := 0
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r):
-		case isWide(r):
-			ink += 2
-		default:
-			ink++
-		}
-	}
-	return ink >= minArticle && (ink > maxPlaceholder || !placeholder.MatchString(text))
 }
 
 // hasSentence says whether a text has one full sentence at least.

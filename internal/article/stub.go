@@ -1,0 +1,127 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package article
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/clipperhouse/uax29/v2/sentences"
+)
+
+const (
+	// minArticle is how much ink an article has at least; a wide character counts for two.
+	minArticle = 40
+	// maxPlaceholder is how much ink a text has at most that is a placeholder as a whole.
+	maxPlaceholder = 200
+	// maxStub is how much ink a text has at most that stands in the place of an article, with its
+	// beginning perhaps. What is longer can be summarized, whatever stands beside it.
+	maxStub = 1000
+)
+
+// placeholder finds what a page says as long as it has nothing to say.
+var placeholder = regexp.MustCompile(`(?i)coming soon|under construction|under maintenance|page is being prepared|will be (?:published|available) (?:soon|shortly)|` +
+	`please (?:enable|turn on) javascript|javascript is (?:disabled|required)|requires javascript|enable javascript|just a moment|` +
+	`checking your browser|verify(?:ing)? (?:that )?you are (?:a )?human|please wait|\bloading(?:\.\.\.|…)|page not found|404 not found|access denied|` +
+	`準備中|作成中|工事中|近日公開|しばらくお待ち|メンテナンス中|読み込み中|` +
+	`javascript(?:を|が)(?:有効|無効|オン|オフ)|ページが見つかりません|ページは存在しません|お探しのページ`)
+
+// stub is a sort of page that stands in the place of an article.
+type stub struct {
+	// words are what such a page says to its reader. News about such pages speak of them otherwise, or
+	// quote them, and quotations do not count.
+	words *regexp.Regexp
+	// rest is how much ink there is at most beside the sentences with those words.
+	rest int
+	// is says what it is.
+	is string
+}
+
+var stubs = []stub{
+	{
+		// The beginning of the article may stand before it.
+		words: regexp.MustCompile(`(?i)この(?:記事|ページ|コンテンツ|続き|先)(?:の続き|の全文)?(?:は|を).{0,20}(?:会員|有料|購読|定期購読|ログイン)|` +
+			`(?:続き|全文|この先)(?:を|は).{0,12}(?:読む|お読み|ご覧|閲覧|ログイン|会員).{0,12}(?:には|ください|いただけます|のみ|限定|必要)|` +
+			`残り\s*[0-9０-９,，]+\s*(?:文字|字)|^(?:有料(?:会員)?(?:限定)?(?:記事)?|会員限定(?:記事|コンテンツ)?|購読者限定(?:記事)?|登録会員限定)$|` +
+			`(?:subscribe|sign up|register|log ?in|sign in|join)(?: now| today)? to (?:continue|keep|read|unlock|access|view)|` +
+			`to (?:continue|keep) reading(?:,| this| the (?:rest|full)|$)|` +
+			`(?:this|the rest of this|the full) (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |registered )?(?:subscribers|members|users)|` +
+			`already (?:a |have a |an? )?(?:subscriber|subscription|member|account)\b.{0,12}\?|` +
+			`you(?:'|’| ha)ve (?:reached|used|read) (?:your|all|the).{0,30}(?:limit|free articles)|^(?:subscribers?|members?)[- ]only(?: (?:article|content))?$`),
+		rest: 400, is: "a notice for those who have not subscribed or logged in",
+	},
+	{
+		words: regexp.MustCompile(`(?i)パスワード|ログイン(?:ID|してください|する|$)|ユーザー(?:名|ID)|新規(?:会員)?登録|` +
+			`\bpassword\b|^(?:log ?in|sign ?in|sign up|register|username|user name|e-?mail(?: address)?|remember me|create (?:an )?account)\b.{0,30}$|please (?:log|sign) in`),
+		rest: 60, is: "a form to log in",
+	},
+	{
+		words: regexp.MustCompile(`(?i)cookie|クッキー|\bconsent\b|privacy (?:policy|settings)|プライバシー(?:ポリシー|設定)|^(?:accept|reject|agree|同意)`),
+		rest:  60, is: "a notice about cookies",
+	},
+	{
+		words: regexp.MustCompile(`(?i)(?:the|this|that) (?:page|article|content|url)(?: that)?(?: you(?:'re|’re| are| were| have)? ?(?:looking for|requested|trying to (?:access|reach|view)))?,? (?:may have been |has been |was |is |could |can ?|does ?|might have been )?(?:not|no longer|n['’]t|moved|removed|deleted|expired)|` +
+			`\b404\b|go(?: back)? to (?:the |our )?home ?page|use (?:the|our) search|` +
+			`お探しの(?:ページ|記事|コンテンツ)|指定された(?:ページ|URL|記事|アドレス)|(?:ページ|記事)(?:は|が)(?:存在しま|見つかりま|削除さ|移動し)|` +
+			`(?:掲載|公開|配信)(?:期間)?(?:は|が|を)終了(?:し|いた)|URLを?(?:ご?確認|お確かめ)|トップページ(?:から|へ)`),
+		rest: 60, is: "a notice that there is no such page",
+	},
+	{
+		words: regexp.MustCompile(`(?i)javascript|ジャバスクリプト|(?:supported|modern|different|推奨) ?(?:browser|ブラウザ)|ブラウザ(?:の設定|ー?をご)|ad ?blocker|広告ブロック`),
+		rest:  60, is: "a notice about the browser",
+	},
+	{placeholder, 100, "a placeholder"},
+}
+
+// quoted finds what somebody else says.
+var quoted = regexp.MustCompile(`「[^」]*」|『[^』]*』|“[^”]*”|"[^"\n]*"`)
+
+// ink is how much of a text leaves ink, in narrow characters.
+func ink(text string) int {
+	ink := 0
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+		case isWide(r):
+			ink += 2
+		default:
+			ink++
+		}
+	}
+	return ink
+}
+
+// isArticle says whether a text from a page is an article: it has some length, and does not stand in the
+// place of one.
+func isArticle(text string) bool {
+	total := ink(text)
+	return total >= minArticle && (total > maxPlaceholder || !placeholder.MatchString(text)) && stubOf(text) == ""
+}
+
+// stubOf says what a text is that stands in the place of an article; empty where it does not.
+func stubOf(text string) string {
+	if ink(text) > maxStub {
+		return ""
+	}
+	text = quoted.ReplaceAllStringFunc(text, func(found string) string { return strings.Repeat("x", ink(found)) })
+	for _, stub := range stubs {
+		rest, found := 0, false
+		for line := range strings.Lines(text) {
+			tokens := sentences.FromString(line)
+			for tokens.Next() {
+				sentence := strings.TrimSpace(tokens.Value())
+				if stub.words.MatchString(sentence) {
+					found = true
+				} else {
+					rest += ink(sentence)
+				}
+			}
+		}
+		if found && rest <= stub.rest {
+			return stub.is
+		}
+	}
+	return ""
+}
