@@ -40,7 +40,7 @@ func TestAPressReleaseInPDFIsSummarized(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	document := pdftest.Write(pdftest.Options{Font: pdftest.Mapped, Compressed: true}, []string{
-		busRelease[:60], busRelease[60:], "", "　申請の受付は、七月一日から全国の窓口で開始します。", "", "- 1 -",
+		busRelease[:81], busRelease[81:], "", "　申請の受付は、七月一日から全国の窓口で開始します。", "", "- 1 -",
 	})
 	w.source("news", articles(t, "application/pdf", document).FeedURL())
 	item := w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))

@@ -66,7 +66,7 @@ type ArticlePolicy struct {
 	// +kubebuilder:default=Auto
 	Source ArticleSource `json:"source,omitempty"`
 
-	// MaxBytes is how large the body of a page may be, decoded. An item with a larger one ends
+	// MaxBytes is how large the body of a page or a PDF document may be, decoded. An item with a larger one ends
 	// Processed, with the reason LargeFileSkipped. Default: 5 MiB.
 	// +optional
 	// +kubebuilder:default=5242880

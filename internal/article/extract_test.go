@@ -61,7 +61,31 @@ func TestTextOfSmallPages(t *testing.T) {
 			"<p>one and two and three, and so on and on<br>two<br> <br>\nthree</p>",
 			"one and two and three, and so on and on\ntwo\n\nthree",
 		},
-		"preformatted lines": {"<pre>first line of a text that is long enough\n\tsecond line</pre>", "first line of a text that is long enough\nsecond line"},
+		"line breaks alone": {
+			"<title>予算</title><body><center><font size=5>令和8年度予算について</font></center><br><br>令和8年6月1日<br>環境庁<br><br>　環境庁は、令和8年度の予算案を公表しました。<br>　主な内容は、次のとおりです。" +
+				"<br><br>１．再生可能エネルギーの導入支援　120億円<br>２．森林の保全　80億円<br></body>",
+			"令和8年度予算について\n\n令和8年6月1日\n環境庁\n\n環境庁は、令和8年度の予算案を公表しました。\n主な内容は、次のとおりです。\n\n１．再生可能エネルギーの導入支援 120億円\n２．森林の保全 80億円",
+		},
+		"blocks that are no paragraphs": {
+			"<div><div>" + sentence + "</div><div>" + sentence + " Twice.</div><div>" + sentence + " Thrice.</div></div>",
+			sentence + "\n\n" + sentence + " Twice.\n\n" + sentence + " Thrice.",
+		},
+		"a table for the layout": {
+			"<table><tr><td><a href=1>Home</a><br><a href=2>News</a><br><a href=3>About us</a></td><td><h1>Bridge</h1>" + sentence + "<br><br>" + sentence + "</td></tr></table>",
+			"Bridge\n\n" + sentence + "\n\n" + sentence,
+		},
+		"a table of figures": {
+			"<p>" + sentence + "</p><table><tr><th>地点</th><th>水位</th></tr><tr><td>上流</td><td>2.4m</td></tr></table>", sentence + "\n\n地点 水位\n上流 2.4m",
+		},
+		"a list, and little else": {
+			"<main><h1>募集要項</h1><ul><li>対象：市内の中小企業</li><li>補助額：上限100万円</li><li>受付期間：令和8年7月1日から</li></ul></main>",
+			"募集要項\n\n対象：市内の中小企業\n補助額：上限100万円\n受付期間：令和8年7月1日から",
+		},
+		"how a word is read":      {"<p><ruby>環境<rp>(</rp><rt>かんきょう</rt><rp>)</rp></ruby>庁は、<ruby>新<rt>あたら</rt></ruby>しい制度を決定しました。", "環境庁は、新しい制度を決定しました。"},
+		"a caption is kept":       {"<article><p>" + sentence + "</p><figure><img src=x><figcaption>The bridge.</figcaption></figure></article>", sentence + "\n\nThe bridge."},
+		"notices about cookies":   {"<div id=onetrust-banner-sdk><p>We share data.</p></div><div class='cc-window'>We use cookies.</div><div class=cookie-law-info>OK</div><p class=cookiecutter>" + sentence, sentence},
+		"preformatted paragraphs": {"<pre>first line of a text that is long enough\nsecond line\n\n\nthird line</pre>", "first line of a text that is long enough\nsecond line\n\nthird line"},
+		"preformatted lines":      {"<pre>first line of a text that is long enough\n\tsecond line</pre>", "first line of a text that is long enough\nsecond line"},
 		"old markup without blocks": {
 			"<font color=red>" + sentence + "<hr>" + sentence, sentence + "\n\n" + sentence,
 		},

@@ -49,12 +49,16 @@ func (r *renderer) node(node *html.Node, preformatted bool) {
 	default:
 		return
 	}
-	if unread[node.DataAtom] {
+	tag := node.DataAtom
+	if tag == 0 { // the search makes elements, and knows them by their names only
+		tag = atom.Lookup([]byte(node.Data))
+	}
+	if unread[tag] {
 		return
 	}
-	around := gapAround(node.DataAtom)
+	around := gapAround(tag)
 	r.gap = max(r.gap, around)
-	switch node.DataAtom {
+	switch tag {
 	case atom.Br:
 		if r.gap == gapLine {
 			r.gap = gapParagraph
@@ -89,6 +93,8 @@ func gapAround(element atom.Atom) gap {
 func (r *renderer) text(data string, preformatted bool) {
 	for _, c := range data {
 		switch {
+		case c == '\n' && preformatted && r.gap == gapLine:
+			r.gap = gapParagraph
 		case c == '\n' && preformatted:
 			r.gap = max(r.gap, gapLine)
 		case c == '\n':

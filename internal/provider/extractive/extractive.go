@@ -11,6 +11,7 @@ package extractive
 
 import (
 	"context"
+	"strings"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -34,7 +35,7 @@ func New() *Provider { return &Provider{} }
 // characters of the text.
 //
 // What it takes, the first that there is: the feed's description when that is a summary already;
-// whole sentences of the text, or of the description; the best line of either; the title; any
+// whole sentences of the text, or of the description; the best lines of a list; the best line of either; the title; any
 // line with a letter outside of a link. A sentence is cut, with "…", only when no whole one fits.
 //
 // Errors: API/Empty when there is nothing to take, Validation/Unsupported when
@@ -116,9 +117,26 @@ func fromDescription(a *article, limit int) string {
 // fromSentences takes whole sentences, of the description only if the text has none that fits.
 func fromSentences(a *article, limit int) string { return a.pick(a.candidates, limit, 3+limit/400) }
 
-// fromLines takes one line that is no sentence by the rules: too short, or without a full stop,
-// like the items of a list. Lines do not read well one after the other.
-func fromLines(a *article, limit int) string { return a.pick(a.lines, limit, 1) }
+// fromLines takes lines that are no sentences by the rules: too short, or without a full stop. Where
+// there is nothing but a list, one item of it says little: some are taken, with slashes between, because
+// they would not read well one after the other.
+func fromLines(a *article, limit int) string {
+	const (
+		least, most = 3, 4
+		between     = " / "
+	)
+	if found := a.lines(a.text); len(found) >= least {
+		a.score(found)
+		if chosen := choose(found, limit-(most-1)*(len(between)-1), most); len(chosen) > 1 {
+			texts := make([]string, 0, len(chosen))
+			for _, line := range chosen {
+				texts = append(texts, line.text)
+			}
+			return strings.Join(texts, between)
+		}
+	}
+	return a.pick(a.lines, limit, 1)
+}
 
 // pick chooses count of what find finds in the text, else in the description. If nothing fits
 // whole, it cuts what says most.

@@ -77,6 +77,21 @@ func TestGenerateFallsBack(t *testing.T) {
 			limit:   200,
 			want:    sentence,
 		},
+		"some items of a list, where there is nothing else": {
+			request: provider.Request{Title: "補助金の募集要項", Text: "補助金の募集要項\n\n対象：市内に住所を有する中小企業\n補助額：上限100万円（補助率2分の1以内）\n受付期間：令和8年7月1日から8月31日まで"},
+			limit:   200,
+			want:    "対象：市内に住所を有する中小企業 / 補助額：上限100万円（補助率2分の1以内） / 受付期間：令和8年7月1日から8月31日まで",
+		},
+		"as many items as there is room for": {
+			request: provider.Request{Title: "Release notes", Text: "- Support for the new protocol\n- Faster start of the server\n- A flag to write the log to a file"},
+			limit:   70,
+			want:    "Support for the new protocol / A flag to write the log to a file",
+		},
+		"one line of two": {
+			request: provider.Request{Text: "Support for the new protocol\n\nFaster start of the server"},
+			limit:   200,
+			want:    "Support for the new protocol",
+		},
 		"links are left out of lines": {
 			request: provider.Request{Text: "Slides of the talk https://example.com/slides"},
 			limit:   200,
