@@ -31,7 +31,8 @@ var (
 	navigationName = regexp.MustCompile(`^(?:(?:m|l|c|p|js|site|page|global|main|sub|side|local|header|footer|head|foot|g|h|f)?(?:nav|navi|navigation|menu)(?:bar|list|box|area|wrap|wrapper)?` +
 		`|(?:bread)?crumbs?(?:list|nav|area|wrap|box)?|breadcrumb.*|topicspath|topicpath|pankuzu(?:list)?|skip(?:link|nav|tocontent)?s?` +
 		`|(?:sns|share)s?|(?:sns|share|social)(?:area|box|bar|btns?|buttons?|icons|links|list|media|share)|sharedaddy` +
-		`|(?:page|back|go|return)?to(?:page)?top|pagetop(?:link)?|cookies?|cookies?(?:law|banner|consent|notice|bar|policy|popup|modal|message|warning|alert|overlay|wall)\w*|cc(?:window|banner)` +
+		`|(?:page|back|go|return)?to(?:page)?top|pagetop(?:link)?|cookies?` +
+		`|cookies?(?:law|banner|consent|notice|bar|policy|popup|modal|message|warning|alert|overlay|wall)\w*|cc(?:window|banner)` +
 		`|(?:onetrust|cybotcookiebot|didomi|usercentrics|truste|qccmp|gdpr|consent)\w*|copyrights?)$`)
 	// Heads and feet of a site.
 	frameName   = regexp.MustCompile(`^(?:(?:site|page|global|main|g|l|common)?(?:header|footer|foot)(?:area|wrap|wrapper|inner|container)?)$`)

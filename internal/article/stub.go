@@ -47,14 +47,16 @@ var stubs = []stub{
 			`残り\s*[0-9０-９,，]+\s*(?:文字|字)|^(?:有料(?:会員)?(?:限定)?(?:記事)?|会員限定(?:記事|コンテンツ)?|購読者限定(?:記事)?|登録会員限定)$|` +
 			`(?:subscribe|sign up|register|log ?in|sign in|join)(?: now| today)? to (?:continue|keep|read|unlock|access|view)|` +
 			`to (?:continue|keep) reading(?:,| this| the (?:rest|full)|$)|` +
-			`(?:this|the rest of this|the full) (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |registered )?(?:subscribers|members|users)|` +
+			`(?:this|the rest of this|the full) (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?` +
+			`(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |registered )?(?:subscribers|members|users)|` +
 			`already (?:a |have a |an? )?(?:subscriber|subscription|member|account)\b.{0,12}\?|` +
 			`you(?:'|’| ha)ve (?:reached|used|read) (?:your|all|the).{0,30}(?:limit|free articles)|^(?:subscribers?|members?)[- ]only(?: (?:article|content))?$`),
 		rest: 400, is: "a notice for those who have not subscribed or logged in",
 	},
 	{
 		words: regexp.MustCompile(`(?i)パスワード|ログイン(?:ID|してください|する|$)|ユーザー(?:名|ID)|新規(?:会員)?登録|` +
-			`\bpassword\b|^(?:log ?in|sign ?in|sign up|register|username|user name|e-?mail(?: address)?|remember me|create (?:an )?account)\b.{0,30}$|please (?:log|sign) in`),
+			`\bpassword\b|` +
+			`^(?:log ?in|sign ?in|sign up|register|username|user name|e-?mail(?: address)?|remember me|create (?:an )?account)\b.{0,30}$|please (?:log|sign) in`),
 		rest: 60, is: "a form to log in",
 	},
 	{

@@ -33,7 +33,8 @@ func New(key string) *Server {
 		Key:  func(header http.Header) string { return strings.TrimPrefix(header.Get("Authorization"), "Bearer ") },
 		Refuse: func(call Call, _ aitest.Topic) (Answer, bool) {
 			if !call.KeyRefused && call.Malformed {
-				return Error(http.StatusBadRequest, typeInvalidRequest, "invalid_file", "Invalid file data: expected a base64-encoded data URL with an application/pdf."), true
+				return Error(http.StatusBadRequest, typeInvalidRequest, "invalid_file",
+					"Invalid file data: expected a base64-encoded data URL with an application/pdf."), true
 			}
 			return KeyInvalid(), call.KeyRefused
 		},

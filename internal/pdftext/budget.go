@@ -28,7 +28,7 @@ const (
 
 // budget is what is left to be spent on a document.
 type budget struct {
-	ctx      context.Context //nolint:containedctx // it lives as long as one call of Read
+	ctx      context.Context // it lives as long as one call of Read
 	tokens   int
 	inflated int
 	text     int

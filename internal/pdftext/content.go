@@ -66,12 +66,12 @@ const (
 func (f *file) page(page dict, fonts map[int]*font) []chunk {
 	in := &interpreter{file: f, fonts: fonts, graphics: graphics{page: identity, scale: 1}, text: identity, line: identity}
 	var content []byte
-	for _, part := range f.list(page["Contents"]) {
+	for _, part := range f.list(page[keyContents]) {
 		if found, ok := f.resolve(part).(stream); ok && len(content) < maxStream {
 			content = append(append(content, f.decode(found)...), '\n')
 		}
 	}
-	in.run(content, f.dict(page["Resources"]), maxDepth/4)
+	in.run(content, f.dict(page[keyResources]), maxDepth/4)
 	return in.chunks
 }
 
@@ -127,7 +127,7 @@ func (in *interpreter) form(operands []any, resources dict, depth int) {
 	if !ok || in.file.name(form.dict["Subtype"]) != "Form" {
 		return
 	}
-	if own := in.file.dict(form.dict["Resources"]); own != nil {
+	if own := in.file.dict(form.dict[keyResources]); own != nil {
 		resources = own
 	}
 	outside, text, line, saved, marks := in.graphics, in.text, in.line, in.saved, in.marks

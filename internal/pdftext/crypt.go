@@ -54,7 +54,7 @@ func newDecrypter(f *file) *decrypter {
 }
 
 // oldKey makes the key of revisions 2 to 4, and tries it.
-func (f *file) oldKey(encrypt dict, revision float64, aes bool) *decrypter {
+func (f *file) oldKey(encrypt dict, revision float64, withAES bool) *decrypter {
 	owner, _ := f.resolve(encrypt["O"]).(string)
 	user, _ := f.resolve(encrypt["U"]).(string)
 	permissions, _ := f.number(encrypt["P"])
@@ -93,7 +93,7 @@ func (f *file) oldKey(encrypt dict, revision float64, aes bool) *decrypter {
 	if !bytes.HasPrefix([]byte(user), expected(key, id, revision)) {
 		return &decrypter{locked: true}
 	}
-	return &decrypter{key: key, aes: aes, perObject: true}
+	return &decrypter{key: key, aes: withAES, perObject: true}
 }
 
 // expected is how the entry for the user begins, if the key is right.
@@ -200,12 +200,12 @@ func (d *decrypter) decrypt(s stream) []byte {
 }
 
 func arcFour(key, data []byte) []byte {
-	cipher, err := rc4.NewCipher(key) //nolint:gosec // as above
+	keyed, err := rc4.NewCipher(key) //nolint:gosec // as above
 	if err != nil {
 		return nil
 	}
 	out := make([]byte, len(data))
-	cipher.XORKeyStream(out, data)
+	keyed.XORKeyStream(out, data)
 	return out
 }
 

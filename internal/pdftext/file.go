@@ -197,7 +197,7 @@ func (f *file) pages() []dict {
 			return
 		}
 		f.budget.spend(nodeCost)
-		if own, ok := this["Resources"]; ok {
+		if own, ok := this[keyResources]; ok {
 			inherited = own
 		}
 		if kids, ok := f.resolve(this["Kids"]).(array); ok {
@@ -206,8 +206,8 @@ func (f *file) pages() []dict {
 			}
 			return
 		}
-		if _, ok := this["Contents"]; ok || f.name(this["Type"]) == "Page" {
-			found = append(found, dict{"Resources": inherited, "Contents": this["Contents"]})
+		if _, ok := this[keyContents]; ok || f.name(this["Type"]) == "Page" {
+			found = append(found, dict{keyResources: inherited, keyContents: this[keyContents]})
 		}
 	}
 	walk(f.dict(f.trailer["Root"])["Pages"], nil, maxDepth)
@@ -221,7 +221,7 @@ func (f *file) pages() []dict {
 	slices.Sort(numbers)
 	for _, number := range numbers {
 		if this := f.dict(ref{number: number}); this != nil && f.name(this["Type"]) == "Page" {
-			walk(ref{number: number}, f.dict(this["Parent"])["Resources"], 1)
+			walk(ref{number: number}, f.dict(this["Parent"])[keyResources], 1)
 		}
 	}
 	return found

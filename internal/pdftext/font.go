@@ -80,7 +80,7 @@ func (f *file) font(value any) *font {
 
 func (f *file) composite(this *font, described dict) {
 	this.composite, this.size, this.usual = true, 2, 1000
-	switch encoded := f.resolve(described["Encoding"]).(type) {
+	switch encoded := f.resolve(described[keyEncoding]).(type) {
 	case name:
 		for _, known := range charsets {
 			if strings.HasPrefix(string(encoded), known.prefix) {
@@ -131,8 +131,8 @@ func (f *file) composite(this *font, described dict) {
 }
 
 func (f *file) single(this *font, described dict) {
-	base, differences := f.name(described["Encoding"]), array(nil)
-	if detailed := f.dict(described["Encoding"]); detailed != nil {
+	base, differences := f.name(described[keyEncoding]), array(nil)
+	if detailed := f.dict(described[keyEncoding]); detailed != nil {
 		base, differences = f.name(detailed["BaseEncoding"]), f.list(detailed["Differences"])
 	}
 	table := charmap.Windows1252

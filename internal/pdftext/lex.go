@@ -24,6 +24,16 @@ type (
 	}
 )
 
+// Keys of dictionaries.
+const (
+	keyResources name = "Resources"
+	keyContents  name = "Contents"
+	keyEncoding  name = "Encoding"
+)
+
+// keywordStream is what comes between the dictionary and the bytes of a stream.
+const keywordStream = "stream"
+
 // end is what a lexer gives when there is nothing left to read, or to be spent.
 const end operator = ""
 

@@ -69,7 +69,7 @@ func (l *lexer) dict(depth int) dict {
 			}
 			out[key] = value
 		case operator:
-			if key == ">>" || key == end || key == "endobj" || key == "stream" {
+			if key == ">>" || key == end || key == "endobj" || key == keywordStream {
 				return out
 			}
 		}
@@ -85,10 +85,10 @@ func (l *lexer) definition(id ref) any {
 		return value
 	}
 	l.skipSpace()
-	if !bytes.HasPrefix(l.data[l.pos:], []byte("stream")) {
+	if !bytes.HasPrefix(l.data[l.pos:], []byte(keywordStream)) {
 		return value
 	}
-	l.pos += len("stream")
+	l.pos += len(keywordStream)
 	if l.pos < len(l.data) && l.data[l.pos] == '\r' {
 		l.pos++
 	}

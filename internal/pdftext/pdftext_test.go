@@ -52,6 +52,8 @@ func TestTextOfDocuments(t *testing.T) {
 		"Japanese, compressed":                 {pdftest.Options{Font: pdftest.Mapped, Compressed: true}, [][]string{japaneseRelease}, japaneseText},
 		"Japanese in a font that is elsewhere": {pdftest.Options{Font: pdftest.ShiftJIS}, [][]string{japaneseRelease}, japaneseText},
 		"protected from changes":               {pdftest.Options{Encrypted: true, Compressed: true}, [][]string{english}, englishText},
+		"protected by AES":                     {pdftest.Options{Encrypted: true, AES: 128, Compressed: true}, [][]string{english}, englishText},
+		"protected by the newest AES":          {pdftest.Options{Encrypted: true, AES: 256}, [][]string{english}, englishText},
 		"scanned":                              {pdftest.Options{Scanned: true}, [][]string{nil, nil}, ""},
 		"glyphs that mean nothing":             {pdftest.Options{Font: pdftest.Unmapped}, [][]string{japaneseRelease}, ""},
 		"heads, feet and page numbers": {
@@ -116,7 +118,7 @@ e)) Tj ET`, []string{font}, `a(b)c\ (de)`},
 			strings.TrimSpace(strings.Repeat(" one", 8)),
 		},
 		"an image within the content":  {"BT /F 10 Tf (one) Tj ET BI /W 1 ID \x00(EI( EI BT /F 10 Tf 0 -40 Td (two) Tj ET", []string{font}, "one\n\ntwo"},
-		"what is no part of the text":  {"/Artifact BMC BT /F 10 Tf (7) Tj ET EMC BT /F 10 Tf 0 40 Td (one) Tj ET", []string{font}, "one"},
+		"what is no part of the text":  {"/Artifact BMC BT /F 10 Tf (seven) Tj ET EMC BT /F 10 Tf 0 40 Td (one) Tj ET", []string{font}, "one"},
 		"nothing but such":             {"/Artifact BMC BT /F 10 Tf (seven) Tj ET EMC", []string{font}, "seven"},
 		"a page without an end":        {"BT /F 10 Tf (one) Tj [(two", []string{font}, "one"},
 		"a range of codes":             {"BT /F 10 Tf <000100020009> Tj ET", []string{"5 0 obj<</Subtype/Type0/Encoding/Identity-H/ToUnicode 7 0 R>>endobj", "7 0 obj<</Length 99>>stream\n2 beginbfrange <0001><0003><3042> <0009><0009>[<D83DDE00>] endbfrange\nendstream endobj"}, "あぃ😀"},
@@ -143,7 +145,7 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 	cancel()
 	good := pdftest.Write(pdftest.Options{}, japaneseRelease)
 	tests := map[string]struct {
-		ctx  context.Context //nolint:containedctx // a case of the table
+		ctx  context.Context
 		data []byte
 		want error
 	}{

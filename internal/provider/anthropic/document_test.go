@@ -49,7 +49,7 @@ func TestDocumentsAreSentAsTheyAre(t *testing.T) {
 			}
 			for i, call := range calls {
 				if len(call.Documents) != test.want[i] || call.Malformed || len(call.Documents) == 1 && !bytes.Equal(call.Documents[0].Data, data) {
-					t.Errorf("call %d came with the documents %v", i+1, call.Documents)
+					t.Errorf("call %d came with %d documents, want %d as it is", i+1, len(call.Documents), test.want[i])
 				}
 				if hasText := test.text != "" && strings.Contains(call.User, test.text); hasText != (test.want[i] == 0) {
 					t.Errorf("call %d: the text is there: %t", i+1, hasText)
