@@ -25,7 +25,7 @@ const (
 	// shortLine is what is missing at the end of a line that ends its paragraph.
 	shortLine = 3.0
 	// longLine is how many bytes of text are put into one line at most.
-	longLine = 4_000
+	longLine = 1_000
 )
 
 // line is a line of a page.
