@@ -113,6 +113,7 @@ func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, error) {
 		Client:                        controllers.ClientOptions(),
 		Metrics:                       metricsserver.Options{BindAddress: flags.metricsAddress},
 		HealthProbeBindAddress:        flags.probeAddress,
+		PprofBindAddress:              flags.pprofAddress,
 		LeaderElection:                flags.leaderElect,
 		LeaderElectionID:              "feed-operator-leader",
 		LeaderElectionNamespace:       flags.leaderElectionNamespace,

@@ -56,6 +56,15 @@ func (f *feeds) close() { _ = f.server.Close() }
 
 // publish serves entries as the feed of that name from now on, and returns its URL.
 func (f *feeds) publish(name string, entries []feed.Entry) string {
+	document := newDocument(entries)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.documents[name] = document
+	return f.url + name
+}
+
+// newDocument is a feed that lists entries.
+func newDocument(entries []feed.Entry) document {
 	listed := make([]feedtest.Entry, 0, len(entries))
 	for _, entry := range entries {
 		listed = append(listed, feedtest.Entry{
@@ -64,10 +73,7 @@ func (f *feeds) publish(name string, entries []feed.Entry) string {
 	}
 	body := feedtest.RSS(listed)
 	sum := sha256.Sum256(body)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.documents[name] = document{body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
-	return f.url + name
+	return document{body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
 func (f *feeds) serve(w http.ResponseWriter, r *http.Request) {

@@ -34,6 +34,7 @@ type options struct {
 	root    string
 	parts   []string
 	items   int
+	sources int
 	short   bool
 	profile string
 	manager string
@@ -49,6 +50,8 @@ var parts = []part{
 	{"writes", measureWrites},
 	{"throughput", measureThroughput},
 	{"memory", measureMemory},
+	{"polling", measurePolling},
+	{"restart", measureRestart},
 }
 
 func main() {
@@ -109,9 +112,10 @@ func parse(arguments []string) (options, error) {
 	flags.SortFlags = false
 	flags.StringSliceVar(&o.parts, "parts", names, "what to measure")
 	flags.IntVar(&o.items, "items", 100_000, "processed items with which memory is measured")
+	flags.IntVar(&o.sources, "sources", 10_000, "sources with which polling and a restart are measured")
 	flags.BoolVar(&o.short, "short", false, "measure everything at a small size, to see that it works; the figures mean little")
 	flags.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the operator at work")
-	flags.StringVar(&o.manager, "manager", "", "program whose memory is measured (default bin/manager, as `make build` makes it)")
+	flags.StringVar(&o.manager, "manager", "", "program whose memory and processor time are measured (default bin/manager, as `make build` makes it)")
 	if err := flags.Parse(arguments); err != nil {
 		return o, err
 	}
@@ -122,6 +126,12 @@ func parse(arguments []string) (options, error) {
 	}
 	if o.short && !flags.Changed("items") {
 		o.items = 2_000
+	}
+	if o.short && !flags.Changed("sources") {
+		o.sources = 500
+	}
+	if o.sources < 1 || o.sources > maxHosts {
+		return o, fmt.Errorf("--sources must be between 1 and %d", maxHosts)
 	}
 	var err error
 	if o.root, err = moduleRoot(); err != nil {

@@ -6,21 +6,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/hack/dev/child"
 )
 
-const (
-	// calm is how long a started operator is left alone before its memory is looked at.
-	calm = time.Minute
-	// managerGrace is how long the operator may take to end by itself.
-	managerGrace = 30 * time.Second
-)
+// calm is how long a started operator is left alone before its memory is looked at.
+const calm = time.Minute
 
 // measureMemory looks at the operator's own process, which holds many processed items.
 func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
@@ -50,15 +44,11 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 		return nil, err
 	}
 
-	manager, err := child.Start("the operator", o.manager, []string{
-		"--kubeconfig=" + p.cluster.Kubeconfig(), "--namespace=" + namespace,
-		"--allow-cidr=" + loopback.String(), "--allow-http", fmt.Sprintf("--requests-per-host=%d", requestsPerHost),
-		"--feeds-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0",
-	}, filepath.Join(p.dir, "manager.log"))
+	manager, err := startManager(p, o, namespace, fmt.Sprintf("--requests-per-host=%d", requestsPerHost))
 	if err != nil {
 		return nil, err
 	}
-	defer manager.Stop(context.WithoutCancel(ctx), managerGrace)
+	defer manager.stop(ctx)
 	started := time.Now()
 	if err := p.untilCounted(ctx, namespace, sources, perSource); err != nil {
 		return nil, fmt.Errorf("%w; the operator said:\n%s", err, manager.Tail(12))
@@ -71,9 +61,9 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err := pause(ctx, wait); err != nil {
 		return nil, err
 	}
-	memory, err := memoryOfChild(filepath.Base(o.manager))
+	memory, err := manager.memory()
 	if err != nil {
-		return nil, fmt.Errorf("%w; the operator said:\n%s", err, manager.Tail(12))
+		return nil, err
 	}
 	again := len(services.mastodon.Posts())
 	megabytes := float64(memory.resident) / 1e6

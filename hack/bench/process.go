@@ -37,6 +37,15 @@ func memoryOfChild(name string) (m memory, _ error) {
 	return m, nil
 }
 
+// cpuOfChild reads how long the process of that name that this one has started has used a core.
+func cpuOfChild(name string) (time.Duration, error) {
+	dir, err := findChild(name)
+	if err != nil {
+		return 0, err
+	}
+	return ticks(dir), nil
+}
+
 // cpuTime is how long this process and the API server with its storage have used a core.
 type cpuTime struct {
 	self, server time.Duration
@@ -57,6 +66,9 @@ func (c cpuTime) since(before cpuTime) cpuTime {
 	return cpuTime{self: c.self - before.self, server: c.server - before.server}
 }
 
+// longestName is how much of a program's name Linux keeps.
+const longestName = 15
+
 // findChild returns the folder in /proc of a process that this one has started.
 func findChild(name string) (string, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -69,7 +81,7 @@ func findChild(name string) (string, error) {
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		if facts["Name"] == name && facts["PPid"] == parent {
+		if facts["Name"] == name[:min(len(name), longestName)] && facts["PPid"] == parent {
 			return dir, nil
 		}
 	}

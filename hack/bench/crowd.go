@@ -1,0 +1,176 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// pollInterval of the sources of a crowd: the shortest that there is, so that a minute shows a whole round.
+const pollInterval = time.Minute
+
+// crowdPatience is how long anything that a crowd of sources must come to is waited for.
+const crowdPatience = 20 * time.Minute
+
+// crowd is many sources, each with a host of its own, and the operator's own program that polls them.
+type crowd struct {
+	plane     *plane
+	options   options
+	namespace string
+	hosts     *hosts
+	manager   *managerProcess
+}
+
+// newCrowd creates the sources, with no operator yet. Their feeds list the same entries, none of which
+// becomes an item at the first poll.
+func newCrowd(ctx context.Context, p *plane, o options) (_ *crowd, failed error) {
+	namespace, err := p.namespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &crowd{plane: p, options: o, namespace: namespace}
+	if c.hosts, err = serveHosts(ctx, o.sources); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if failed != nil {
+			c.close(ctx)
+		}
+	}()
+	c.hosts.publish(entriesOf("crowd", feedLength))
+
+	progress("Creating %d sources …", o.sources)
+	const concurrency = 32
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency)
+	for i := range o.sources {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error { return c.create(ctx, i) })
+	}
+	return c, group.Wait()
+}
+
+// create creates the source of that number.
+func (c *crowd) create(ctx context.Context, number int) error {
+	source := newSource(c.namespace, memberName(number), c.hosts.url(number), func(source *v1alpha1.FeedSource) {
+		source.Spec.InitialItems = new(int32(0))
+		source.Spec.Interval = &metav1.Duration{Duration: pollInterval}
+	})
+	if err := c.plane.client.Create(ctx, source); err != nil {
+		return fmt.Errorf("create a FeedSource: %w", err)
+	}
+	return nil
+}
+
+func memberName(number int) string { return fmt.Sprintf("source-%05d", number) }
+
+// start starts the operator.
+func (c *crowd) start(flags ...string) (err error) {
+	c.manager, err = startManager(c.plane, c.options, c.namespace, flags...)
+	return err
+}
+
+// close ends the operator and the feeds.
+func (c *crowd) close(ctx context.Context) {
+	if c.manager != nil {
+		c.manager.stop(ctx)
+	}
+	c.hosts.close()
+}
+
+// sources lists the sources as they are.
+func (c *crowd) sources(ctx context.Context) ([]v1alpha1.FeedSource, error) {
+	var list v1alpha1.FeedSourceList
+	err := c.plane.client.List(ctx, &list, client.InNamespace(c.namespace))
+	return list.Items, err
+}
+
+// untilEach waits until all sources are as they must be. It asks seldom: a list of thousands costs the
+// API server more than the operator does.
+func (c *crowd) untilEach(ctx context.Context, what string, is func(*v1alpha1.FeedSource) bool) error {
+	var left int
+	err := wait.PollUntilContextTimeout(ctx, 2*time.Second, crowdPatience, true, func(ctx context.Context) (bool, error) {
+		if err := c.manager.Err(); err != nil {
+			return false, err
+		}
+		sources, err := c.sources(ctx)
+		left = 0
+		for i := range sources {
+			if !is(&sources[i]) {
+				left++
+			}
+		}
+		return left == 0, err
+	})
+	if err != nil {
+		return c.manager.explain(fmt.Errorf("%d sources are not %s: %w", left, what, err))
+	}
+	return nil
+}
+
+// untilPolled waits until each source was polled once, and says so.
+func (c *crowd) untilPolled(ctx context.Context) error {
+	return c.untilEach(ctx, "polled", func(source *v1alpha1.FeedSource) bool { return source.Status.LastPollTime != nil })
+}
+
+// cost is what happened while something was measured.
+type cost struct {
+	took   time.Duration
+	polls  int
+	cpu    time.Duration
+	writes apiWrites
+	memory memory
+}
+
+// perSecond is how many polls were made with one second of a core.
+func (c cost) perSecond() float64 { return float64(c.polls) / max(c.cpu, time.Millisecond).Seconds() }
+
+// measure measures what the operator spends while something happens.
+func (c *crowd) measure(ctx context.Context, happens func(context.Context) error) (spent cost, _ error) {
+	writes, err := c.plane.apiWrites(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+	cpu, err := c.manager.cpu()
+	if err != nil {
+		return cost{}, err
+	}
+	began := time.Now()
+	polls := c.hosts.total()
+	if err := happens(ctx); err != nil {
+		return cost{}, c.manager.explain(err)
+	}
+	spent.took = time.Since(began)
+	spent.polls = c.hosts.total() - polls
+	if spent.cpu, err = c.manager.cpu(); err != nil {
+		return cost{}, err
+	}
+	spent.cpu -= cpu
+	if spent.memory, err = c.manager.memory(); err != nil {
+		return cost{}, err
+	}
+	spent.writes, err = c.plane.apiWrites(ctx)
+	spent.writes = spent.writes.since(writes)
+	return spent, err
+}
+
+// crowdsNeed says what is missing to measure a crowd, empty when nothing is.
+func crowdsNeed() string {
+	if runtime.GOOS != "linux" {
+		return "not measured: it needs Linux, where all of 127.0.0.0/8 is this machine"
+	}
+	return ""
+}

@@ -1,0 +1,171 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// measurePolling measures what it costs the operator to poll thousands of feeds: its processor time,
+// its memory and its writes. The rate itself is set by the sources' interval.
+func measurePolling(ctx context.Context, p *plane, o options) (rows []row, _ error) {
+	if missing := crowdsNeed(); missing != "" {
+		return []row{note("polls of unchanged feeds", "%s", missing)}, nil
+	}
+	crowd, err := newCrowd(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	defer crowd.close(ctx)
+	m := &pollCost{crowd: crowd, window: pollInterval}
+	if o.short {
+		m.window = pollInterval / 3
+	}
+	for _, measure := range []func(context.Context) ([]row, error){m.firstPolls, m.unchanged, m.oneNew} {
+		more, err := measure(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// pollCost measures a crowd.
+type pollCost struct {
+	*crowd
+	// window is how long unchanged feeds are watched, for each way to answer.
+	window time.Duration
+}
+
+// firstPolls starts the operator with sources that were never polled: all are due at once.
+func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
+	progress("First polls of %d sources …", m.options.sources)
+	var flags []string
+	if m.options.profile != "" {
+		flags = append(flags, "--pprof-bind-address="+profileAddress)
+	}
+	if err := m.start(flags...); err != nil {
+		return nil, err
+	}
+	spent, err := m.measure(ctx, m.untilPolled)
+	if err != nil {
+		return nil, err
+	}
+	rows := []row{
+		note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources), "%.0f a second, %.2f ms of a core each (%d entries read)",
+			float64(spent.polls)/spent.took.Seconds(), milliseconds(spent), feedLength),
+	}
+	return append(rows, spent.writes.rows()...), nil
+}
+
+// unchanged watches while no feed has anything new, for each way in which servers say so.
+func (m *pollCost) unchanged(ctx context.Context) (rows []row, _ error) {
+	endProfile, err := m.profile(ctx, "polling-unchanged")
+	if err != nil {
+		return nil, err
+	}
+	var resident []int64
+	for _, round := range []struct {
+		name string
+		how  answers
+	}{
+		{"304", notModified},
+		{"304, again", notModified},
+		{"200 with the same ETag", sameETag},
+		{"200 with the same body", sameBody},
+		{"304, at last", notModified},
+	} {
+		progress("Unchanged feeds, answers: %s …", round.name)
+		m.hosts.answer(round.how)
+		spent, err := m.measure(ctx, func(ctx context.Context) error { return pause(ctx, m.window) })
+		if err != nil {
+			return nil, err
+		}
+		resident = append(resident, spent.memory.resident)
+		writes := spent.writes.total()
+		rows = append(rows,
+			atLeast(fmt.Sprintf("polls of unchanged feeds per second of a core (%s)", round.name), fmt.Sprintf("%.0f", spent.perSecond()), spent.perSecond(), 1000),
+			atMost("  API writes", fmt.Sprintf("%d (%d polls)", writes, spent.polls), float64(writes), 0, ""),
+			note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", megabytes(spent.memory.resident), megabytes(spent.memory.peak)))
+		rows = append(rows, spent.writes.rows()...)
+	}
+	endProfile()
+	first, last := resident[0], resident[len(resident)-1]
+	growth := float64(last-first) / float64(first) * 100
+	return append(rows, atMost("growth of the resident memory over these rounds", fmt.Sprintf("%.0f %%", growth), growth, 10, " %")), nil
+}
+
+// oneNew watches while each feed has one new entry, until all sources say that it is processed.
+func (m *pollCost) oneNew(ctx context.Context) ([]row, error) {
+	progress("One new entry in each feed …")
+	spent, err := m.measure(ctx, func(ctx context.Context) error {
+		m.hosts.publish(entriesOf("crowd", feedLength+1))
+		return m.untilEach(ctx, "done with the new entry", func(source *v1alpha1.FeedSource) bool { return source.Status.Items.Processed == 1 })
+	})
+	if err != nil {
+		return nil, err
+	}
+	sources := float64(m.options.sources)
+	ofPolls := float64(spent.writes["post feeditems"]+spent.writes["put feedmemories"]) / sources
+	rows := []row{
+		atMost("API writes of a poll that finds one new entry (item and memory)", fmt.Sprintf("%.2f", ofPolls), ofPolls, 2, ""),
+		note("API writes for the entry, until it is summarized and counted", "%.2f", float64(spent.writes.total())/sources),
+		note("processor time for it, with the polls made meanwhile", "%.1f ms (%d polls, in %s)", 1000*spent.cpu.Seconds()/sources, spent.polls, spent.took.Round(time.Second)),
+		note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", megabytes(spent.memory.resident), megabytes(spent.memory.peak)),
+	}
+	return append(rows, spent.writes.rows()...), nil
+}
+
+func milliseconds(spent cost) float64 {
+	return 1000 * spent.cpu.Seconds() / float64(max(spent.polls, 1))
+}
+
+func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
+
+// profileAddress is where the operator serves its profiles, when that is asked for.
+const profileAddress = "127.0.0.1:16060"
+
+// profile begins a profile of the operator's process, if that was asked for, over one round of polls.
+// The returned function waits for its end.
+func (m *pollCost) profile(ctx context.Context, name string) (end func(), err error) {
+	if m.options.profile == "" {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(m.options.profile, 0o750); err != nil {
+		return nil, err
+	}
+	file, err := os.Create(filepath.Join(m.options.profile, name+".cpu.pprof"))
+	if err != nil {
+		return nil, err
+	}
+	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", profileAddress, int(m.window.Seconds()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	done := make(chan error, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			_, err = io.Copy(file, response.Body)
+			err = errors.Join(err, response.Body.Close())
+		}
+		done <- errors.Join(err, file.Close())
+	}()
+	return func() {
+		if err := <-done; err != nil {
+			progress("The profile %s is not whole: %v", file.Name(), err)
+		}
+	}, nil
+}
