@@ -52,13 +52,13 @@ func newCrowd(ctx context.Context, p *plane, o options) (_ *crowd, failed error)
 
 	progress("Creating %d sources …", o.sources)
 	const concurrency = 32
-	group, ctx := errgroup.WithContext(ctx)
+	group, grouped := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
 	for i := range o.sources {
-		if ctx.Err() != nil {
+		if grouped.Err() != nil {
 			break
 		}
-		group.Go(func() error { return c.create(ctx, i) })
+		group.Go(func() error { return c.create(grouped, i) })
 	}
 	return c, group.Wait()
 }
@@ -164,6 +164,8 @@ func (c *crowd) measure(ctx context.Context, happens func(context.Context) error
 	}
 	spent.writes, err = c.plane.apiWrites(ctx)
 	spent.writes = spent.writes.since(writes)
+	progress("  %d polls in %s, %.2f s of a core, %d API writes, %.0f MB",
+		spent.polls, spent.took.Round(time.Second), spent.cpu.Seconds(), spent.writes.total(), megabytes(spent.memory.resident))
 	return spent, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -46,6 +47,8 @@ type pollCost struct {
 	*crowd
 	// window is how long unchanged feeds are watched, for each way to answer.
 	window time.Duration
+	// profiles is where the operator serves its profiles, when that is asked for.
+	profiles string
 }
 
 // firstPolls starts the operator with sources that were never polled: all are due at once.
@@ -53,7 +56,11 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
 	progress("First polls of %d sources …", m.options.sources)
 	var flags []string
 	if m.options.profile != "" {
-		flags = append(flags, "--pprof-bind-address="+profileAddress)
+		var err error
+		if m.profiles, err = freeAddress(ctx); err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--pprof-bind-address="+m.profiles)
 	}
 	if err := m.start(flags...); err != nil {
 		return nil, err
@@ -133,8 +140,15 @@ func milliseconds(spent cost) float64 {
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// profileAddress is where the operator serves its profiles, when that is asked for.
-const profileAddress = "127.0.0.1:16060"
+// freeAddress is an address of this machine where nobody listens.
+func freeAddress(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
 
 // profile begins a profile of the operator's process, if that was asked for, over one round of polls.
 // The returned function waits for its end.
@@ -149,7 +163,7 @@ func (m *pollCost) profile(ctx context.Context, name string) (end func(), err er
 	if err != nil {
 		return nil, err
 	}
-	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", profileAddress, int(m.window.Seconds()))
+	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", m.profiles, int(m.window.Seconds()))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
