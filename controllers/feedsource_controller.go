@@ -50,6 +50,7 @@ type FeedSourceReconciler struct {
 	Workers int
 
 	watched watchedSources
+	tally   itemTally
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources,verbs=get;list;watch
@@ -126,12 +127,8 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	items, err := itemsOf(ctx, r.Client, source)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
 	now := r.Clock.Now()
-	if counts := countByPhase(items); counts != source.Status.Items {
+	if counts := r.tally.of(source.UID); counts != source.Status.Items {
 		if from := watch.countable(); now.Before(from) {
 			return lookAgain(now, earliest(next, from)), nil
 		}
@@ -164,25 +161,6 @@ func (r *FeedSourceReconciler) write(ctx context.Context, source *v1alpha1.FeedS
 		change(live)
 		return true
 	}))
-}
-
-func countByPhase(items []v1alpha1.FeedItem) v1alpha1.ItemCounts {
-	var counts v1alpha1.ItemCounts
-	for i := range items {
-		switch items[i].Status.Phase {
-		case v1alpha1.PhaseUnprocessed, "":
-			counts.Unprocessed++
-		case v1alpha1.PhaseDeferred:
-			counts.Deferred++
-		case v1alpha1.PhasePending:
-			counts.Pending++
-		case v1alpha1.PhaseProcessed:
-			counts.Processed++
-		case v1alpha1.PhaseFailed:
-			counts.Failed++
-		}
-	}
-	return counts
 }
 
 // lookAgain asks to be called at the given time; never, when it is zero.

@@ -48,6 +48,8 @@ type memory struct {
 	object *v1alpha1.FeedMemory
 	data   v1alpha1.FeedMemoryData
 	book   *seen.Memory
+	// complete is set once the memory holds the identities of all items that there are.
+	complete bool
 	// lost is set when there should be a memory and there is none.
 	lost bool
 }
@@ -55,15 +57,18 @@ type memory struct {
 // recall returns what decides about the request for the feed: the validators that this process
 // knows, or else those in the API server.
 func (r *FeedSourceReconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (*memory, error) {
-	memory := &memory{}
+	memory := &memory{complete: watch.complete}
 	if watch.validators != nil {
 		memory.validators = *watch.validators
 	} else if err := memory.load(ctx, r.Live, source); err != nil {
 		return nil, err
 	}
+	// Entries that wait in the feed can become items now: it is read again, also if it has not changed.
+	// While there is no room, that would only find the same.
+	room := watch.held && int(r.tally.of(source.UID).Active()) < source.MaxActiveItems()
 	anotherFeed := memory.validators.urlHash != urlHash(source.Spec.URL)
 	neverReported := source.Status.Format == "" // the last answer was taken, and its status was not
-	if anotherFeed || neverReported {
+	if anotherFeed || neverReported || room {
 		memory.validators = validators{}
 	}
 	return memory, nil
@@ -119,23 +124,31 @@ func (m *memory) remember(entries []feed.Entry, plan polling.Plan) {
 	}
 }
 
-// store writes the memory. While entries wait for room the validators stay as they were, so that
-// the next poll reads the feed again.
-func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.FeedSource, held bool) error {
+// store writes the memory. While entries wait for room no validators are written, so that another
+// process reads the feed again.
+//
+// A document that has changed and lists nothing new is written with the heartbeat only. A process that
+// starts meanwhile reads it once more.
+func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.FeedSource, held bool, now time.Time) error {
+	sameFeed := m.data.URLHash == m.answer.urlHash
+	answer := m.answer
+	m.validators = answer
+	if sameFeed && !m.book.Learnt() && !heartbeatDue(source, now) {
+		return nil
+	}
 	m.book.Store(&m.data)
-	m.data.URLHash, m.data.TTLMinutes = m.answer.urlHash, int32(m.answer.ttl/time.Minute) //nolint:gosec // at most a year
+	m.data.URLHash, m.data.TTLMinutes = answer.urlHash, int32(answer.ttl/time.Minute) //nolint:gosec // at most a year
 	if held {
-		m.answer.etag, m.answer.lastModified, m.answer.bodyHash = "", "", ""
+		answer.etag, answer.lastModified, answer.bodyHash = "", "", ""
 	}
 	const longestETag, longestDate = 1024, 256
-	m.data.ETag, m.data.LastModified, m.data.BodyHash = "", "", m.answer.bodyHash
-	if len(m.answer.etag) <= longestETag && redact.Values(m.answer.etag) == m.answer.etag {
-		m.data.ETag = m.answer.etag
+	m.data.ETag, m.data.LastModified, m.data.BodyHash = "", "", answer.bodyHash
+	if len(answer.etag) <= longestETag && redact.Values(answer.etag) == answer.etag {
+		m.data.ETag = answer.etag
 	}
-	if len(m.answer.lastModified) <= longestDate && redact.Values(m.answer.lastModified) == m.answer.lastModified {
-		m.data.LastModified = m.answer.lastModified
+	if len(answer.lastModified) <= longestDate && redact.Values(answer.lastModified) == answer.lastModified {
+		m.data.LastModified = answer.lastModified
 	}
-	m.validators = m.answer
 	if m.object.ResourceVersion == "" {
 		object := &v1alpha1.FeedMemory{ObjectMeta: ownedBy(source, memoryName(source)), Data: m.data}
 		return c.Create(ctx, object)

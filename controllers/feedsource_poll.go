@@ -70,6 +70,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	}
 	if feedErr == nil && !found.unchanged {
 		err = r.take(ctx, source, watch, memory, &found)
+		watch.complete = err == nil
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
 	if found.created > 0 {
@@ -84,6 +85,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		err = r.pollFailed(ctx, source, token, feedErr, now)
 	default:
 		if !found.unchanged {
+			watch.held = found.held > 0
 			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held, "filtered", len(found.sifted.dropped))
 		}
 		watch.validators = new(memory.validators)
@@ -149,13 +151,16 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 		return err
 	}
 	entries := found.document.Entries
-	items, err := itemsOf(ctx, r.Client, source)
-	if err != nil {
-		return err
-	}
 	book := memory.book
 	book.Observe(entries)
 	unremembered := len(freshOf(book, entries))
+	var items []v1alpha1.FeedItem
+	if unremembered > 0 || !memory.complete { // else they tell nothing that is not remembered
+		var err error
+		if items, err = itemsOf(ctx, r.Client, source); err != nil {
+			return err
+		}
+	}
 	rememberMasked(book, source, items, entries)
 	for i := range items {
 		if hidesSecret(&items[i]) {
@@ -194,7 +199,7 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 	memory.remember(entries, plan)
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	return memory.store(ctx, r.Client, source, plan.Held > 0)
+	return memory.store(ctx, r.Client, source, plan.Held > 0, r.Clock.Now())
 }
 
 // freshOf returns the entries that were never seen, in document order, each once.

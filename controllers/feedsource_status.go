@@ -34,11 +34,31 @@ type verdict struct {
 	stalled bool
 }
 
+// heartbeatDue says whether it is time to write down a poll without news.
+func heartbeatDue(source *v1alpha1.FeedSource, now time.Time) bool {
+	last := source.Status.LastPollTime
+	return last == nil || now.Sub(last.Time) >= heartbeat
+}
+
+// recorded says whether the status tells already all that there is to tell of a poll that went well
+// and had no news.
+func recorded(source *v1alpha1.FeedSource, generation int64, token string, interval time.Duration, now time.Time) bool {
+	status := &source.Status
+	return readyOf(status.Conditions).Status == metav1.ConditionTrue && status.ConsecutiveFailures == 0 &&
+		status.LastHandledPoll == token && status.ObservedGeneration == generation &&
+		status.EffectiveInterval != nil && status.EffectiveInterval.Duration >= interval && // a shorter one is told with the next news
+		!heartbeatDue(source, now)
+}
+
 // pollSucceeded records a poll that went well. A feed without news is written down once an hour.
 func (r *FeedSourceReconciler) pollSucceeded(
 	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found news, now time.Time,
 ) error {
 	generation, told := source.Generation, int64(0)
+	interval := polling.Declared(source.Interval(), found.declared)
+	if found.unchanged && recorded(source, generation, token, interval, now) && !movesNow(source, found) {
+		return nil // most polls: no copies are made to find out that nothing is to be written
+	}
 	err := r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		status := &source.Status
 		before := status.DeepCopy()
@@ -51,14 +71,10 @@ func (r *FeedSourceReconciler) pollSucceeded(
 			setRebuilt(source, found.rebuilt, now)
 		}
 		setFiltersFailing(source, found.sifted, now)
-		interval := polling.Declared(source.Interval(), found.declared)
-		// New items alone are told by the counts, which are written soon after.
-		changed := !found.unchanged && found.created == 0 || !apiequality.Semantic.DeepEqual(before, status)
-		news := changed || readyOf(status.Conditions).Status != metav1.ConditionTrue ||
-			status.ConsecutiveFailures > 0 || token != status.LastHandledPoll ||
-			status.ObservedGeneration != generation || status.EffectiveInterval == nil || status.EffectiveInterval.Duration < interval // a shorter one is written with the next news
 		told = 0
-		if last := status.LastPollTime; !news && last != nil && now.Sub(last.Time) < heartbeat {
+		// New items are told by the counts, which are written soon after; a document that has changed and
+		// says nothing new is as good as an unchanged one.
+		if apiequality.Semantic.DeepEqual(before, status) && recorded(source, generation, token, interval, now) && !movesNow(source, found) {
 			return
 		}
 		told = watch.countFiltered(status)
@@ -74,6 +90,14 @@ func (r *FeedSourceReconciler) pollSucceeded(
 	return err
 }
 
+// movesNow says whether the feed has begun to say that it is elsewhere for good.
+func movesNow(source *v1alpha1.FeedSource, found news) bool {
+	return found.movedTo != "" && !strings.Contains(readyOf(source.Status.Conditions).Message, hasMoved)
+}
+
+// hasMoved is how a condition says that a feed has moved.
+const hasMoved = "The feed has moved for good"
+
 func readsWell(source *v1alpha1.FeedSource, found news, interval time.Duration) string {
 	name := source.Status.Format
 	if source.Status.Title != "" {
@@ -84,7 +108,7 @@ func readsWell(source *v1alpha1.FeedSource, found news, interval time.Duration) 
 		message += fmt.Sprintf(" (spec.interval is %s; the feed says that it does not change more often)", human(source.Interval()))
 	}
 	if found.movedTo != "" {
-		message += ". The feed has moved for good: set spec.url to " + failure.Mask(found.movedTo)
+		message += ". " + hasMoved + ": set spec.url to " + failure.Mask(found.movedTo)
 		if failure.Mask(found.movedTo) != found.movedTo {
 			message += " (its query is not shown here)"
 		}

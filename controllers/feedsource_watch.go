@@ -40,6 +40,11 @@ type watchedSource struct {
 	filters *compiledFilters
 	// filteredUntold is how many entries the filters have dropped that the status does not count yet.
 	filteredUntold int64
+	// complete is set once the memory holds the identities of all items, also of those that a poll made that
+	// was cut off.
+	complete bool
+	// held is set while entries wait in the feed until there is room.
+	held bool
 }
 
 // countable is when the counts may be written next.

@@ -99,7 +99,7 @@ func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
 		annotationChanged(v1alpha1.AnnotationPoll), annotationChanged(v1alpha1.AnnotationRetry))
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(changed)).
-		Watches(&v1alpha1.FeedItem{}, countLater{}).
+		Watches(&v1alpha1.FeedItem{}, countLater{&r.tally}).
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesTelling),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.sources).
@@ -126,27 +126,30 @@ func annotationChanged(name string) predicate.Predicate {
 	}
 }
 
-// countLater queues the source of an item whose phase has changed, late enough for all changes
-// of a minute to be counted at once: a key that waits in the queue already is not added again.
-type countLater struct{}
+// countLater tallies the items, and queues the source of one whose phase has changed, late enough for all
+// changes of a minute to be written at once: a key that waits in the queue already is not added again.
+type countLater struct{ tally *itemTally }
 
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Create implements handler.EventHandler.
-func (countLater) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
+func (c countLater) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
+	c.tally.change(nil, asItem(e.Object))
 	enqueueLater(e.Object, queue)
 }
 
 // Update implements handler.EventHandler.
-func (countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
+func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
 	before, after := asItem(e.ObjectOld), asItem(e.ObjectNew)
+	c.tally.change(before, after)
 	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
 		enqueueLater(after, queue)
 	}
 }
 
 // Delete implements handler.EventHandler.
-func (countLater) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
+func (c countLater) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
+	c.tally.change(asItem(e.Object), nil)
 	enqueueLater(e.Object, queue)
 }
 

@@ -28,6 +28,8 @@ type keySet struct {
 	before, now []feed.Key
 	// seenNow has every key of the set, and whether it is among those of this poll.
 	seenNow map[feed.Key]bool
+	// learnt is set once a key was remembered that was not in the set.
+	learnt bool
 }
 
 func (s *keySet) load(name, encoded string) error {
@@ -59,6 +61,9 @@ func (s *keySet) has(key feed.Key) bool {
 func (s *keySet) remember(key feed.Key) {
 	if key.IsZero() || s.seenNow[key] {
 		return
+	}
+	if _, known := s.seenNow[key]; !known {
+		s.learnt = true
 	}
 	s.now = append(s.now, key)
 	s.seenNow[key] = true

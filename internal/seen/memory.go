@@ -83,6 +83,12 @@ func (m *Memory) Remember(keys feed.Keys) {
 	m.contents.remember(keys.Content)
 }
 
+// Learnt says whether anything is known now that was not when the memory was loaded: a key, or that an
+// attribute is not to be trusted. What was merely seen again is no news.
+func (m *Memory) Learnt() bool {
+	return m.guids.learnt || m.urls.learnt || m.contents.learnt || m.newlySharedGUIDs != nil || m.newlySharedURLs != nil
+}
+
 // Store writes the trust and the keys. What this poll remembered is always kept, and besides at
 // least 20,000 keys of each kind; above that the least recently seen are forgotten.
 func (m *Memory) Store(data *v1alpha1.FeedMemoryData) {

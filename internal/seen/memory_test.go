@@ -138,6 +138,37 @@ func TestItemsAreKnown(t *testing.T) {
 	}
 }
 
+// R1.3: what a memory has not learnt need not be written.
+func TestAMemoryLearnsOnlyWhatItDidNotKnow(t *testing.T) {
+	t.Parallel()
+	one, two := feed.Entry{GUID: "1", URL: "https://news.example/a", Title: "A"}, feed.Entry{GUID: "2", URL: "https://news.example/b", Title: "B"}
+	sameGUID := feed.Entry{GUID: "1", URL: "https://news.example/c", Title: "C"}
+	for name, test := range map[string]struct {
+		now  []feed.Entry
+		want bool
+	}{
+		"nothing is listed any more":            {nil, false},
+		"the same entries":                      {[]feed.Entry{one, two}, false},
+		"the same entries in another order":     {[]feed.Entry{two, one}, false},
+		"one entry less":                        {[]feed.Entry{two}, false},
+		"a new entry":                           {[]feed.Entry{{GUID: "3"}, one, two}, true},
+		"a known entry with another link":       {[]feed.Entry{{GUID: "1", URL: "https://news.example/d"}}, true},
+		"two entries have come to share a GUID": {[]feed.Entry{one, sameGUID}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memory := after(t, []feed.Entry{one, two})
+			memory.Observe(test.now)
+			for _, entry := range test.now {
+				memory.Remember(feed.Identify(entry))
+			}
+			if got := memory.Learnt(); got != test.want {
+				t.Errorf("learnt %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
 func key(i int) feed.Keys {
 	var k feed.Key
 	binary.BigEndian.PutUint64(k[:], uint64(i)+1)
