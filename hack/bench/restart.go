@@ -129,7 +129,7 @@ type verdicts struct {
 // judge looks at the polls up to the end of the measurement. What is due within grace of it may come later.
 func (p *punctuality) judge(end time.Time, grace time.Duration) (v verdicts) {
 	for _, one := range p.after {
-		last, had := one.before, map[time.Time]bool{}
+		last, had := one.before, map[int64]bool{} // by nanoseconds: the times of this process hold more than that
 		for _, at := range one.polls {
 			v.polls++
 			slot := polling.Slot(one.uid, pollInterval, at)
@@ -137,11 +137,11 @@ func (p *punctuality) judge(end time.Time, grace time.Duration) (v verdicts) {
 				v.early++
 				continue
 			}
-			last, had[slot] = slot, true
+			last, had[slot.UnixNano()] = slot, true
 			v.lateness = append(v.lateness, at.Sub(slot))
 		}
 		for slot := polling.NextSlot(one.uid, pollInterval, p.first); slot.Before(end.Add(-grace)); slot = slot.Add(pollInterval) {
-			if !had[slot] {
+			if !had[slot.UnixNano()] {
 				v.missed++
 			}
 		}
