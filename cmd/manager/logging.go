@@ -38,7 +38,7 @@ func newLogger(options zap.Options, to io.Writer) logr.Logger {
 	options = unsampled(options)
 	options.DestWriter = redactingWriter{to}
 	options.ZapOpts = append(slices.Clone(options.ZapOpts), uberzap.WrapCore(func(core zapcore.Core) zapcore.Core {
-		return redactingCore{core}
+		return redactingCore{Core: core}
 	}))
 	return zap.New(zap.UseFlagOptions(&options))
 }
@@ -55,11 +55,16 @@ func (w redactingWriter) Write(line []byte) (int, error) {
 }
 
 // redactingCore masks what may be a secret in the texts of an entry.
-type redactingCore struct{ zapcore.Core }
+type redactingCore struct {
+	zapcore.Core
+	// with are the fields that all entries have in common, not masked yet. They are masked and encoded with
+	// the entry: each reconcile makes a logger, and most of them, such as a poll without news, log nothing.
+	with []zapcore.Field
+}
 
 // With implements zapcore.Core.
 func (c redactingCore) With(fields []zapcore.Field) zapcore.Core {
-	return redactingCore{c.Core.With(redactedFields(fields))}
+	return redactingCore{c.Core, slices.Concat(c.with, fields)}
 }
 
 // Check implements zapcore.Core: that of the core within would add itself, without the mask.
@@ -73,18 +78,15 @@ func (c redactingCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry)
 // Write implements zapcore.Core.
 func (c redactingCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	entry.Message = redact.Text(entry.Message)
-	return c.Core.Write(entry, redactedFields(fields))
+	return c.Core.Write(entry, redactedFields(slices.Concat(c.with, fields)))
 }
 
+// redactedFields masks in place.
 func redactedFields(fields []zapcore.Field) []zapcore.Field {
-	if len(fields) == 0 {
-		return fields
+	for i := range fields {
+		fields[i] = redactedField(fields[i])
 	}
-	hidden := slices.Clone(fields) // the caller's are not ours
-	for i := range hidden {
-		hidden[i] = redactedField(hidden[i])
-	}
-	return hidden
+	return fields
 }
 
 func redactedField(field zapcore.Field) zapcore.Field {
