@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -102,21 +103,25 @@ func (c *crowd) sources(ctx context.Context) ([]v1alpha1.FeedSource, error) {
 // API server more than the operator does.
 func (c *crowd) untilEach(ctx context.Context, what string, is func(*v1alpha1.FeedSource) bool) error {
 	var left int
+	var busy error // of the API server, which may have too much to do for a moment
 	err := wait.PollUntilContextTimeout(ctx, 2*time.Second, crowdPatience, true, func(ctx context.Context) (bool, error) {
 		if err := c.manager.Err(); err != nil {
 			return false, err
 		}
-		sources, err := c.sources(ctx)
+		var sources []v1alpha1.FeedSource
+		if sources, busy = c.sources(ctx); busy != nil {
+			return false, nil
+		}
 		left = 0
 		for i := range sources {
 			if !is(&sources[i]) {
 				left++
 			}
 		}
-		return left == 0, err
+		return left == 0, nil
 	})
 	if err != nil {
-		return c.manager.explain(fmt.Errorf("%d sources are not %s: %w", left, what, err))
+		return c.manager.explain(fmt.Errorf("%d sources are not %s: %w", left, what, errors.Join(err, busy)))
 	}
 	return nil
 }
@@ -151,7 +156,7 @@ func (c *crowd) measure(ctx context.Context, happens func(context.Context) error
 	began := time.Now()
 	polls := c.hosts.total()
 	if err := happens(ctx); err != nil {
-		return cost{}, c.manager.explain(err)
+		return cost{}, err
 	}
 	spent.took = time.Since(began)
 	spent.polls = c.hosts.total() - polls

@@ -70,8 +70,8 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	rows := []row{
-		note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources), "%.0f a second, %.2f ms of a core each (%d entries read)",
-			float64(spent.polls)/spent.took.Seconds(), milliseconds(spent), feedLength),
+		note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources), "%.0f a second, until all are written down; %.2f ms of a core for each source (%d entries read)",
+			float64(m.options.sources)/spent.took.Seconds(), 1000*spent.cpu.Seconds()/float64(m.options.sources), feedLength),
 	}
 	return append(rows, spent.writes.rows()...), nil
 }
