@@ -110,7 +110,7 @@ func (c *crowd) untilEach(ctx context.Context, what string, is func(*v1alpha1.Fe
 		}
 		var sources []v1alpha1.FeedSource
 		if sources, busy = c.sources(ctx); busy != nil {
-			return false, nil
+			return false, nil //nolint:nilerr // it is asked again
 		}
 		left = 0
 		for i := range sources {

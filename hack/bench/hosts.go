@@ -84,7 +84,7 @@ const maxHosts = 200 << 16
 
 // url is where the feed of that number is.
 func (h *hosts) url(number int) string {
-	address := netip.AddrFrom4([4]byte{127, byte(1 + number>>16), byte(number >> 8), byte(number)})
+	address := netip.AddrFrom4([4]byte{127, byte(1 + number>>16), byte(number >> 8), byte(number)}) //nolint:gosec // below maxHosts
 	return fmt.Sprintf("http://%s/feed", netip.AddrPortFrom(address, h.port))
 }
 

@@ -69,11 +69,12 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := []row{
-		note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources), "%.0f a second, until all are written down; %.2f ms of a core for each source (%d entries read)",
-			float64(m.options.sources)/spent.took.Seconds(), 1000*spent.cpu.Seconds()/float64(m.options.sources), feedLength),
-	}
-	return append(rows, spent.writes.rows()...), nil
+	sources := float64(m.options.sources)
+	return append([]row{
+		note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources),
+			"%.0f a second, until all are written down; %.2f ms of a core for each source (%d entries read)",
+			sources/spent.took.Seconds(), 1000*spent.cpu.Seconds()/sources, feedLength),
+	}, spent.writes.rows()...), nil
 }
 
 // unchanged watches while no feed has anything new, for each way in which servers say so.
@@ -125,17 +126,13 @@ func (m *pollCost) oneNew(ctx context.Context) ([]row, error) {
 	}
 	sources := float64(m.options.sources)
 	ofPolls := float64(spent.writes["post feeditems"]+spent.writes["put feedmemories"]) / sources
-	rows := []row{
+	return append([]row{
 		atMost("API writes of a poll that finds one new entry (item and memory)", fmt.Sprintf("%.2f", ofPolls), ofPolls, 2, ""),
 		note("API writes for the entry, until it is summarized and counted", "%.2f", float64(spent.writes.total())/sources),
-		note("processor time for it, with the polls made meanwhile", "%.1f ms (%d polls, in %s)", 1000*spent.cpu.Seconds()/sources, spent.polls, spent.took.Round(time.Second)),
+		note("processor time for it, with the polls made meanwhile", "%.1f ms (%d polls, in %s)",
+			1000*spent.cpu.Seconds()/sources, spent.polls, spent.took.Round(time.Second)),
 		note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", megabytes(spent.memory.resident), megabytes(spent.memory.peak)),
-	}
-	return append(rows, spent.writes.rows()...), nil
-}
-
-func milliseconds(spent cost) float64 {
-	return 1000 * spent.cpu.Seconds() / float64(max(spent.polls, 1))
+	}, spent.writes.rows()...), nil
 }
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
@@ -170,7 +167,7 @@ func (m *pollCost) profile(ctx context.Context, name string) (end func(), err er
 	}
 	done := make(chan error, 1)
 	go func() {
-		response, err := http.DefaultClient.Do(request)
+		response, err := (&http.Client{}).Do(request)
 		if err == nil {
 			_, err = io.Copy(file, response.Body)
 			err = errors.Join(err, response.Body.Close())

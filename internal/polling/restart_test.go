@@ -68,7 +68,7 @@ func (s *polledSource) live(now life) (polls []time.Time) {
 // R1.3: a restart with 10,000 sources polls none of them early, all of them on time, and not all at once.
 func TestARestartPollsNoneOfTenThousandSourcesEarlyAndAllOfThemOnTime(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewPCG(1, 2)) // the same each time
 	intervals := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 15*time.Minute + 7*time.Second, time.Hour, 6 * time.Hour, 24 * time.Hour}
 	sources := make([]polledSource, 10_000)
 	for i := range sources {
