@@ -24,6 +24,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -65,8 +66,8 @@ func run(ctx context.Context, args []string) error {
 	if err := controllers.Setup(ctx, manager, controllers.Options{
 		Clock:           clock.RealClock{},
 		Outbound:        out,
-		Providers:       newProviders(out),
-		Destinations:    newDestinations(out),
+		Providers:       connect.Providers(out),
+		Destinations:    connect.Destinations(out),
 		Builtin:         extractive.New(),
 		ItemWorkers:     flags.workers,
 		PollWorkers:     flags.pollWorkers,

@@ -1,13 +1,15 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package connect makes what calls the service that an AIProvider or a FeedDestination describes.
+//
+// It is the one place that knows all providers and all destinations. It calls none of them.
+package connect
 
 import (
 	"fmt"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
 	"github.com/feed-operator/feed-operator/internal/outbound"
@@ -18,8 +20,9 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider/openai"
 )
 
-// newProviders returns what makes the client of the service that an AIProvider describes.
-func newProviders(out *outbound.Client) controllers.ProviderFactory {
+// Providers returns what makes the client of the service that an AIProvider describes, with its
+// credentials. An error says, for a person, what in the spec cannot work.
+func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
 	return func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
 		switch spec := described.Spec; {
 		case spec.Gemini != nil:
@@ -44,8 +47,8 @@ func newProviders(out *outbound.Client) controllers.ProviderFactory {
 	}
 }
 
-// newDestinations returns what makes the client of the account that a FeedDestination describes.
-func newDestinations(out *outbound.Client) controllers.DestinationFactory {
+// Destinations returns what makes the client of the account that a FeedDestination describes, likewise.
+func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
 	return func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
 		if spec := described.Spec.Mastodon; spec != nil {
 			return mastodon.New(mastodon.Config{
