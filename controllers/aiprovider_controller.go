@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -43,7 +44,7 @@ func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1al
 	r := &AIProviderReconciler{serviceReconciler: common}
 	r.resource = providerResource
 	r.stage = v1alpha1.StageSummarize
-	r.secretKey = keyAPIKey
+	r.secretKey = secrets.KeyAPIKey
 	r.limit = func(described *v1alpha1.AIProvider) schedule.Limit {
 		return schedule.Limit{
 			PerMinute: described.RequestsPerMinute(), Concurrent: min(described.MaxConcurrent(), share), TokensPerDay: described.TokensPerDay(),

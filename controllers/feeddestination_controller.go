@@ -17,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -48,13 +50,13 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 	r := &FeedDestinationReconciler{serviceReconciler: common}
 	r.resource = destinationResource
 	r.stage = v1alpha1.StageDeliver
-	r.secretKey = keyAccess
+	r.secretKey = secrets.KeyAccess
 	r.limit = func(described *v1alpha1.FeedDestination) schedule.Limit {
 		return schedule.Limit{Every: described.MinInterval(), Concurrent: described.MaxConcurrent()}
 	}
 	r.peer = func(described *v1alpha1.FeedDestination) any { return described.Spec.Mastodon.Server }
 	r.connect = func(described *v1alpha1.FeedDestination, credentials string) (any, error) {
-		composer, err := destination.NewComposer(styleOf(described))
+		composer, err := destination.NewComposer(derive.Style(described))
 		if err != nil {
 			return nil, err
 		}
@@ -133,20 +135,6 @@ func checkDestination(ctx context.Context, described *v1alpha1.FeedDestination, 
 		}
 		meta.SetStatusCondition(&live.Status.Conditions, verifiable)
 	}, nil
-}
-
-// styleOf is how the posts of a destination look.
-func styleOf(described *v1alpha1.FeedDestination) destination.Style {
-	style := destination.Style{Template: described.Spec.Template}
-	if mastodon := described.Spec.Mastodon; mastodon != nil {
-		style.ContentWarning = mastodon.ContentWarning
-		style.Language = mastodon.Language
-		style.Visibility = string(mastodon.Visibility)
-		if tags := mastodon.Hashtags; tags != nil {
-			style.Hashtags = destination.Hashtags{FromCategories: tags.FromCategories, Always: tags.Always, Max: tags.MaxHashtags()}
-		}
-	}
-	return style
 }
 
 // Reconcile tells the schedule how hard the destination may be asked, and the person whether it is ready.

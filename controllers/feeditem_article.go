@@ -13,10 +13,9 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -73,50 +72,18 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	return false, ctrl.Result{}, nil
 }
 
-// articleRequest says where the text of an item comes from. It fails where the item's own content
-// cannot be read.
-func articleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (article.Request, error) {
-	content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
-	if err != nil {
-		return article.Request{}, err
-	}
-	request := article.Request{
-		URL:      item.Spec.URL,
-		Title:    item.Spec.Title,
-		FeedText: feed.Text(content),
-		Source:   source.ArticleSource(),
-		MaxBytes: source.MaxArticleBytes(),
-		Timeout:  source.FetchTimeout(),
-	}
-	if redact.IsMasked(request.URL) {
-		return withoutPage(request)
-	}
-	return request, nil
-}
-
 // readsDocuments says whether any provider of a chain reads PDF documents as they are.
 func readsDocuments(chain []link) bool {
 	return slices.ContainsFunc(chain, func(next link) bool { return next.documents })
-}
-
-// descriptionOf is what the feed says of an article whose text came from elsewhere.
-func descriptionOf(request article.Request, text article.Article) string {
-	if text.FromFeed {
-		return ""
-	}
-	return request.FeedText
 }
 
 // articleFailed is the outcome of an attempt that did not get the article. Every such failure is
 // worth another try, because pages appear late; only one that is too large is not.
 func articleFailed(item *v1alpha1.FeedItem, err error, host string, now metav1.Time) lifecycle.Outcome {
 	cause := failure.Classify(err)
-	if cause.Type == failure.TypeTooLarge {
-		return lifecycle.Outcome{Token: lifecycle.Token(item), Skipped: v1alpha1.ReasonLargeFileSkipped}
-	}
-	reason := v1alpha1.ReasonDownloadFailed
-	if cause.Type == article.TypeNotReady {
-		reason = v1alpha1.ReasonPageNotReady
+	reason := derive.ArticleReason(cause)
+	if reason == v1alpha1.ReasonLargeFileSkipped {
+		return lifecycle.Outcome{Token: lifecycle.Token(item), Skipped: reason}
 	}
 	outcome := failed(item, err, v1alpha1.StageArticle, host, reason, now)
 	outcome.Failure.Retryable = true

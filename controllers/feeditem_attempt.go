@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -33,7 +34,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 		r.open.keep(item, open)
 		return ctrl.Result{}, nil // it is woken then
 	}
-	request, err := articleRequest(item, source)
+	request, err := derive.ArticleRequest(item, source)
 	if err != nil {
 		return r.settle(ctx, item, source, failed(item, err, v1alpha1.StageArticle, "", v1alpha1.ReasonInvalidContent, r.now()))
 	}
@@ -66,7 +67,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 			return ctrl.Result{}, err
 		}
 	}
-	return r.ask(ctx, turn, held, open, item, source, summaryRequest(item, source, request, open.page.text))
+	return r.ask(ctx, turn, held, open, item, source, derive.SummaryRequest(item, source, request, open.page.text))
 }
 
 // ask has the article judged and summarized, and records what came of it, or puts the attempt away
@@ -102,7 +103,7 @@ func (r *FeedItemReconciler) findChain(ctx context.Context, held *tickets, item 
 	if held.chain, err = r.chainOf(ctx, item, source); err != nil {
 		return nil, err
 	}
-	held.first = able(held.chain, toBeScreened(item, source))
+	held.first = able(held.chain, derive.ToBeScreened(item, source))
 	if open.Begun() { // what was refused since is one of its failures, or passed over
 		return nil, nil
 	}

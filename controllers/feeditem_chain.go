@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -38,7 +39,7 @@ type link struct {
 // the source has others for that, or those that write its summary.
 func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
 	writers, err := r.writersOf(ctx, source)
-	if err != nil || !toBeScreened(item, source) || len(source.Judges()) == 0 {
+	if err != nil || !derive.ToBeScreened(item, source) || len(source.Judges()) == 0 {
 		return writers, err
 	}
 	judges, err := r.linksTo(ctx, source.Namespace, source.Judges())

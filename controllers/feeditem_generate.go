@@ -10,33 +10,11 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
-
-// summaryRequest is what the providers are asked.
-func summaryRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, from article.Request, text article.Article) provider.Request {
-	request := provider.Request{
-		Title:         item.Spec.Title,
-		URL:           item.Spec.URL,
-		Text:          text.Text,
-		Description:   descriptionOf(from, text),
-		MaxCharacters: source.MaxCharacters(),
-	}
-	if len(text.Document) > 0 {
-		request.Document = &provider.Document{MIMEType: provider.MIMETypePDF, Data: text.Document}
-	}
-	if wanted := source.Spec.Summary; wanted != nil {
-		request.Language, request.Instructions = wanted.Language, wanted.Instructions
-	}
-	if toBeScreened(item, source) {
-		request.Screening = &provider.Screening{Criteria: source.Criteria()}
-	}
-	return request
-}
 
 // generate asks the providers, in order. From here on a stop of the manager does not end the
 // attempt: what was asked for is waited for and written down.

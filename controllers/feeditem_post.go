@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -78,20 +79,7 @@ func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSo
 
 // compose makes the text of a post.
 func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
-	material := destination.Material{
-		Title:      item.Spec.Title,
-		Summary:    item.Status.Summary.Text,
-		URL:        item.Spec.URL,
-		Author:     item.Spec.Author,
-		Source:     source.Name,
-		FeedTitle:  source.Status.Title,
-		Categories: item.Spec.Categories,
-		Published:  item.Published().Time,
-	}
-	if source.Spec.Summary != nil {
-		material.Language = source.Spec.Summary.Language
-	}
-	return p.to.composer.Compose(material, destination.Limits{
+	return p.to.composer.Compose(derive.Material(item, source), destination.Limits{
 		MaxCharacters: int(p.to.server.MaxCharacters), CharactersPerURL: int(p.to.server.CharactersPerURL),
 	})
 }

@@ -9,18 +9,14 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
-
-// toBeScreened says whether an item has to be judged before it is summarized.
-func toBeScreened(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) bool {
-	return source.Criteria() != "" && !item.Status.Screening.Passed()
-}
 
 // judgedBefore returns the outcome of an attempt at an article that was judged already, and has not
 // changed since: it counts, but the provider is not asked again (R2.4).
 func judgedBefore(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, text article.Article) (lifecycle.Outcome, bool) {
-	if !toBeScreened(item, source) || item.Status.Screening == nil || item.Status.ArticleHash != judgedHash(source, text) {
+	if !derive.ToBeScreened(item, source) || item.Status.Screening == nil || item.Status.ArticleHash != judgedHash(source, text) {
 		return lifecycle.Outcome{}, false
 	}
 	return lifecycle.Outcome{

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -81,7 +82,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	if err != nil {
 		return err
 	}
-	releaseIfGranted(turn.Acquire(rankOf(item), resourcesOf(able(chain, toBeScreened(item, source)))...))
+	releaseIfGranted(turn.Acquire(rankOf(item), resourcesOf(able(chain, derive.ToBeScreened(item, source)))...))
 	return nil
 }
 

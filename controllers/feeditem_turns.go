@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -19,7 +20,7 @@ import (
 )
 
 // BuiltinProvider is the name on a summary of the summarizer that needs no AIProvider.
-const BuiltinProvider = "extractive (built in)"
+const BuiltinProvider = derive.BuiltinProvider
 
 // The classes of who waits in the schedule, the first before the others.
 const (

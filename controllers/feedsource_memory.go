@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/redact"
@@ -150,7 +151,7 @@ func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 		m.data.LastModified = answer.lastModified
 	}
 	if m.object.ResourceVersion == "" {
-		object := &v1alpha1.FeedMemory{ObjectMeta: ownedBy(source, memoryName(source)), Data: m.data}
+		object := &v1alpha1.FeedMemory{ObjectMeta: derive.OwnedBy(source, memoryName(source)), Data: m.data}
 		return c.Create(ctx, object)
 	}
 	if m.object.Data == m.data {
@@ -159,7 +160,7 @@ func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 	m.object.Data = m.data
 	err := c.Update(ctx, m.object)
 	if apierrors.IsNotFound(err) { // somebody deleted it during the poll
-		return c.Create(ctx, &v1alpha1.FeedMemory{ObjectMeta: ownedBy(source, memoryName(source)), Data: m.data})
+		return c.Create(ctx, &v1alpha1.FeedMemory{ObjectMeta: derive.OwnedBy(source, memoryName(source)), Data: m.data})
 	}
 	return err
 }

@@ -13,20 +13,16 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
-	"github.com/feed-operator/feed-operator/internal/seen"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 )
-
-// acceptFeeds asks for feeds first and takes what a server has.
-const acceptFeeds = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, " +
-	"application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
 
 // news is what one poll has found.
 type news struct {
@@ -52,7 +48,7 @@ type news struct {
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
 func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
-	header, err := feedCredentials(ctx, r.Live, source)
+	header, err := secrets.OfFeed(ctx, r.Live, source)
 	if err != nil {
 		return r.credentialsMissing(ctx, source, watch, err)
 	}
@@ -106,7 +102,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, header http.Header, memory *memory) (news, error) {
 	response, err := r.Outbound.Get(ctx, outbound.Request{
 		URL:          source.Spec.URL,
-		Accept:       acceptFeeds,
+		Accept:       feed.Accept,
 		Header:       header,
 		ETag:         memory.validators.etag,
 		LastModified: memory.validators.lastModified,
@@ -153,10 +149,10 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 	entries := found.document.Entries
 	book := memory.book
 	book.Observe(entries)
-	unremembered := len(freshOf(book, entries))
+	unremembered := len(book.Fresh(entries))
 	var items []v1alpha1.FeedItem
+	var err error
 	if unremembered > 0 || !memory.complete { // else they tell nothing that is not remembered
-		var err error
 		if items, err = itemsOf(ctx, r.Client, source); err != nil {
 			return err
 		}
@@ -170,7 +166,7 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 			book.Remember(keys)
 		}
 	}
-	fresh := freshOf(book, entries)
+	fresh := book.Fresh(entries)
 	// A poll that was cut off may have made items that the memory does not know of.
 	begun := unremembered - len(fresh)
 	if found.sifted, err = watch.siftFresh(ctx, source, memory, fresh); err != nil {
@@ -182,7 +178,7 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 		found.rebuilt = len(plan.Remember)
 	}
 	for i := range plan.Create {
-		item := newItem(source, plan.Create[i], book.Trust())
+		item := derive.Item(source, plan.Create[i], book.Trust())
 		switch err := r.Client.Create(ctx, item); {
 		case err == nil:
 			found.created++
@@ -202,20 +198,6 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 	return memory.store(ctx, r.Client, source, plan.Held > 0, r.Clock.Now())
 }
 
-// freshOf returns the entries that were never seen, in document order, each once.
-func freshOf(book *seen.Memory, entries []feed.Entry) []feed.Entry {
-	var fresh []feed.Entry
-	listed := map[string]bool{}
-	for _, entry := range entries {
-		name := feed.ItemName("", "", entry, book.Trust())
-		if !listed[name] && !book.Known(feed.Identify(entry)) {
-			fresh = append(fresh, entry)
-		}
-		listed[name] = true
-	}
-	return fresh
-}
-
 // planOf decides which of the fresh entries that the filters keep become items. Begun is how many items an earlier try of this
 // poll has made.
 func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, begun, active int) polling.Plan {
@@ -224,46 +206,4 @@ func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, beg
 	}
 	first := polling.First{Poll: memory.firstPoll(), Items: max(source.InitialItems()-begun, 0)}
 	return polling.PlanFresh(fresh, first, source.MaxActiveItems()-active)
-}
-
-// newItem makes the item of an entry. It does not block the deletion of its source.
-func newItem(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust) *v1alpha1.FeedItem {
-	name := feed.ItemName(source.Name, string(source.UID), entry, trust)
-	entry = withoutSecrets(entry)
-	item := &v1alpha1.FeedItem{
-		ObjectMeta: ownedBy(source, name),
-		Spec: v1alpha1.FeedItemSpec{
-			SourceRef:  v1alpha1.SourceReference{Name: source.Name, UID: source.UID},
-			GUID:       entry.GUID,
-			URL:        entry.URL,
-			Title:      entry.Title,
-			Author:     entry.Author,
-			Categories: entry.Categories,
-		},
-	}
-	if !entry.Published.IsZero() {
-		item.Spec.PublishedTime = &metav1.Time{Time: entry.Published}
-	}
-	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(entry.Content)
-	return item
-}
-
-// ownedBy is the metadata of an object that goes when its source goes.
-func ownedBy(source *v1alpha1.FeedSource, name string) metav1.ObjectMeta {
-	const longestLabel = 63
-	meta := metav1.ObjectMeta{
-		Namespace: source.Namespace,
-		Name:      name,
-		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(),
-			Kind:       "FeedSource",
-			Name:       source.Name,
-			UID:        source.UID,
-			Controller: new(true),
-		}},
-	}
-	if len(source.Name) <= longestLabel {
-		meta.Labels = map[string]string{v1alpha1.LabelSource: source.Name}
-	}
-	return meta
 }

@@ -103,7 +103,7 @@ func TestAFeedThatSaysHowLongItStaysIsPolledLessOften(t *testing.T) {
 				t.Fatalf("polled %d times before it was time", polls)
 			}
 			w.clock.SetTime(next)
-			w.untilPolled(web, 2)
+			w.untilAskedFor(web, 2)
 		})
 	}
 }
@@ -140,8 +140,8 @@ func (w *world) marker() string {
 	return "marker"
 }
 
-// untilPolled waits until a feed was asked for n times.
-func (w *world) untilPolled(web *feedtest.Server, n int) {
+// untilAskedFor waits until a feed was asked for n times.
+func (w *world) untilAskedFor(web *feedtest.Server, n int) {
 	w.t.Helper()
 	apitest.Eventually(w.t, func(ctx context.Context) error {
 		if polls := web.Hits("/feed.xml"); polls != n {
@@ -182,7 +182,7 @@ func TestAMaxAgeThatCountsDownCostsNoWrites(t *testing.T) {
 	source := w.untilSource("news", pollsEvery(30*time.Minute))
 	version := source.ResourceVersion
 	w.clock.SetTime(slotAfter(source, 30*time.Minute)) // within the hour of the sign of life
-	w.untilPolled(web, 2)
+	w.untilAskedFor(web, 2)
 	w.lookAtSource("news")
 	if now := w.untilSource("news", isRead); now.ResourceVersion != version {
 		t.Errorf("written again: %+v", now.Status)

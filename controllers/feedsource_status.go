@@ -16,8 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -63,7 +66,7 @@ func (r *FeedSourceReconciler) pollSucceeded(
 		status := &source.Status
 		before := status.DeepCopy()
 		if document := found.document; document != nil {
-			status.Title, status.Format = maskedWithin(cut(document.Title, 512), 512), cut(document.Format, 64)
+			status.Title, status.Format = redact.Within(cut(document.Title, 512), 512), cut(document.Format, 64)
 		}
 		if !found.unchanged {
 			setDamaged(source, strings.TrimSpace(found.document.Warning()+" "+found.refused), now)
@@ -141,12 +144,9 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 				next = asked
 			}
 		}
-		said := verdict{reason: v1alpha1.ReasonPollFailed, retrying: true}
-		switch {
-		case cause.Status == http.StatusGone:
-			said = verdict{reason: v1alpha1.ReasonFeedGone, stalled: true}
-		case cause.Type == failure.TypeNotAFeed:
-			said.reason = v1alpha1.ReasonNotAFeed
+		said := verdict{reason: derive.PollReason(cause), retrying: true}
+		if said.reason == v1alpha1.ReasonFeedGone {
+			said.retrying, said.stalled = false, true
 		}
 		said.message = strings.TrimRight(status.Failure.Message, ".") + advice(source, cause)
 		if said.stalled {
@@ -173,7 +173,7 @@ func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.
 // credentialsMissing records that the feed cannot be asked for, and looks again soon. It is no
 // poll, and counts as no failure.
 func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, err error) (time.Time, error) {
-	unusable, ok := errors.AsType[*unusableSecret](err)
+	unusable, ok := errors.AsType[*secrets.Unusable](err)
 	if !ok {
 		return time.Time{}, err
 	}

@@ -13,8 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/article"
-	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/seen"
@@ -85,31 +83,6 @@ func firstRunes(text string, most int) string {
 	return text
 }
 
-// withoutSecrets returns an entry in which the secrets that the operator knows of are masked, as
-// where a feed that asks for a token repeats it in its links. The entry is identified by what it was
-// before.
-func withoutSecrets(entry feed.Entry) feed.Entry {
-	const longestGUID, longestURL, longestTitle, longestAuthor, longestCategory = 2048, 4096, 1024, 256, 128
-	entry.GUID = maskedWithin(entry.GUID, longestGUID)
-	entry.URL = maskedWithin(entry.URL, longestURL)
-	entry.Title = maskedWithin(entry.Title, longestTitle)
-	entry.Author = maskedWithin(entry.Author, longestAuthor)
-	entry.Categories = slices.Clone(entry.Categories)
-	for i, category := range entry.Categories {
-		entry.Categories[i] = maskedWithin(category, longestCategory)
-	}
-	entry.Content = redact.Values(entry.Content)
-	return entry
-}
-
-// maskedWithin masks the secrets in a text that has a bound, in bytes.
-func maskedWithin(text string, most int) string {
-	if masked := redact.Values(text); masked != text {
-		return cut(masked, most)
-	}
-	return text
-}
-
 // hidesSecret says whether something was masked in what an item is identified by.
 func hidesSecret(item *v1alpha1.FeedItem) bool {
 	return redact.IsMasked(item.Spec.GUID) || redact.IsMasked(item.Spec.URL)
@@ -132,16 +105,4 @@ func rememberMasked(book *seen.Memory, source *v1alpha1.FeedSource, items []v1al
 			book.Remember(feed.Identify(entry))
 		}
 	}
-}
-
-// withoutPage is the request for an article whose link holds a secret that is masked: its page cannot
-// be asked for, so what the feed says has to do.
-func withoutPage(request article.Request) (article.Request, error) {
-	if request.FeedText == "" {
-		return request, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL,
-			"The feed has put a secret of the operator into the link of the entry, where it is masked, so the page cannot be read; "+
-				"nor does the feed hold the article. Ask who runs the feed for links without credentials")
-	}
-	request.Source = v1alpha1.ArticleSourceFeed
-	return request, nil
 }

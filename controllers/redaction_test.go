@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/seen"
@@ -93,7 +94,7 @@ func TestAnEntryIsKnownThoughASecretWasMasked(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := fmt.Sprint(entry)
-			item := newItem(source, entry, book.Trust())
+			item := derive.Item(source, entry, book.Trust())
 			content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
 			if err != nil {
 				t.Fatal(err)
@@ -119,13 +120,13 @@ func TestAnEntryIsKnownThoughASecretWasMasked(t *testing.T) {
 }
 
 // Each way out has one place, where secrets are masked: statuses are written in status.go, items made
-// in newItem, Secrets read in secretOf.
+// in internal/derive, Secrets read in internal/secrets.
 func TestNothingGoesRoundTheRedactor(t *testing.T) {
 	t.Parallel()
 	places := map[*regexp.Regexp]string{
 		regexp.MustCompile(`\.Status\(\)\.(Patch|Update|Apply|Create)\(`): "status.go",
-		regexp.MustCompile(`&v1alpha1\.FeedItem\{$`):                      "feedsource_poll.go",
-		regexp.MustCompile(`corev1\.Secret$|corev1\.Secret\{`):            "secrets.go cache.go",
+		regexp.MustCompile(`&v1alpha1\.FeedItem\{$`):                      "internal/derive",
+		regexp.MustCompile(`corev1\.Secret$|corev1\.Secret\{`):            "internal/secrets cache.go",
 		regexp.MustCompile(`Generate\(context|\.Generate\(ctx`):           "feeditem_generate.go",
 	}
 	files, err := filepath.Glob("*.go")

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -161,7 +162,7 @@ func (r *FeedItemReconciler) released(ctx context.Context, item *v1alpha1.FeedIt
 	if err != nil {
 		return step
 	}
-	_, refused := r.allRefused(item, able(chain, toBeScreened(item, source)))
+	_, refused := r.allRefused(item, able(chain, derive.ToBeScreened(item, source)))
 	if refused && !r.open.begun(item) { // else a call was made, and is to be written down
 		return step
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 )
 
 // How often a service is looked at when nothing happens to it.
@@ -160,7 +161,7 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, id schedule.Resource
 		}}, nil
 	}
 	credentials, version, err := r.credentials(ctx, found)
-	if unusable, ok := errors.AsType[*unusableSecret](err); ok {
+	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
 		r.Services.withdraw(id, "", withdrawal{because: unusable.Error()})
 		return standing[P]{
 			said:  verdict{reason: v1alpha1.ReasonCredentialsMissing, message: unusable.Error(), stalled: true},
@@ -257,7 +258,7 @@ func (r *serviceReconciler[T, P]) credentials(ctx context.Context, found P) (cre
 	if ref == nil {
 		return "", "", nil
 	}
-	return credentialsOf(ctx, r.Live, found.GetNamespace(), *ref, r.secretKey)
+	return secrets.Of(ctx, r.Live, found.GetNamespace(), *ref, r.secretKey)
 }
 
 // serviceOptions let several services be asked about themselves at once: one may be slow.

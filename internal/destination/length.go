@@ -24,6 +24,15 @@ const (
 	noEnding    = `()?!*"'<>;:=,.$%[]~&|@`
 )
 
+// Length is what a post counts for, as Mastodon counts it.
+func Length(post Post, limits Limits) int {
+	text := post.Text
+	if post.Link != "" {
+		text = strings.Replace(text, post.Link, linkMark, 1)
+	}
+	return readLength(text, post.ContentWarning, post.Link, limits.orDefault().CharactersPerURL)
+}
+
 // rawLength counts a text, and its content warning, in code points, as GoToSocial does. The text
 // has a linkMark in place of its link.
 func rawLength(text, warning, link string) int {

@@ -22,6 +22,10 @@ import (
 // MaxEntries is how many entries of one document are used, the first ones in document order.
 const MaxEntries = 10000
 
+// Accept is an Accept header that asks for feeds first, and takes what a server has.
+const Accept = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, " +
+	"application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
+
 // Document is one feed at one time.
 type Document struct {
 	// Title as plain text, at most 512 characters.

@@ -37,6 +37,15 @@ func Remember(value string) { secrets.remember(value) }
 // A text that breaks off within a secret, as one that was cut, loses the beginning of it too.
 func Values(text string) string { return secrets.mask(text) }
 
+// Within masks the secrets in a text that has a bound, in bytes.
+func Within(text string, most int) string {
+	masked := Values(text)
+	if masked != text && len(masked) > most {
+		masked = strings.ToValidUTF8(masked[:most], "")
+	}
+	return masked
+}
+
 // Text masks what is, or may be, a secret in a text that a person is to see, such as an error: the
 // secrets that are remembered; user info and query strings of URLs, which are dropped;
 // Authorization headers; values that are named like credentials; and keys, tokens and private keys

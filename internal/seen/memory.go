@@ -76,6 +76,20 @@ func (m *Memory) Known(keys feed.Keys) bool {
 	return m.guids.has(trusted.GUID) || m.urls.has(trusted.URL) || m.contents.has(trusted.Content)
 }
 
+// Fresh returns the entries that were never seen, in document order, each once.
+func (m *Memory) Fresh(entries []feed.Entry) []feed.Entry {
+	var fresh []feed.Entry
+	listed := map[string]bool{}
+	for _, entry := range entries {
+		name := feed.ItemName("", "", entry, m.trust)
+		if !listed[name] && !m.Known(feed.Identify(entry)) {
+			fresh = append(fresh, entry)
+		}
+		listed[name] = true
+	}
+	return fresh
+}
+
 // Remember notes all keys, trusted or not, as seen now.
 func (m *Memory) Remember(keys feed.Keys) {
 	m.guids.remember(keys.GUID)

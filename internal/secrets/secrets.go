@@ -1,7 +1,12 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+// Package secrets reads what feeds, providers and destinations are asked with out of Secrets, and
+// has it masked from then on.
+//
+// It knows which keys a Secret may have, and for which of them the value is never shown. It must never let
+// a value into an error.
+package secrets
 
 import (
 	"context"
@@ -22,36 +27,39 @@ import (
 
 // The keys of Secrets.
 const (
+	// KeyAPIKey is that of an AI provider.
+	KeyAPIKey = "apiKey"
+	// KeyAccess is the token of a Mastodon account.
+	KeyAccess   = "accessToken"
 	keyUsername = "username"
 	keyPassword = "password"
 	keyToken    = "token"
-	keyAPIKey   = "apiKey"
-	keyAccess   = "accessToken"
 )
 
 // credentialKeys are those of which the values are never shown. A user name is none, so that it may be
 // any word; nor is what else a Secret may hold, such as the address of a server.
-var credentialKeys = []string{keyPassword, keyToken, keyAPIKey, keyAccess}
+var credentialKeys = []string{keyPassword, keyToken, KeyAPIKey, KeyAccess}
 
-// unusableSecret says what a person has to change about a Secret. It never holds a value of it.
-type unusableSecret struct {
+// Unusable says what a person has to change about a Secret. It never holds a value of it.
+type Unusable struct {
 	name, problem string
 }
 
-func (e *unusableSecret) Error() string { return fmt.Sprintf("Secret %q %s", e.name, e.problem) }
+// Error names the Secret and its problem.
+func (e *Unusable) Error() string { return fmt.Sprintf("Secret %q %s", e.name, e.problem) }
 
 // secretOf reads a Secret, always from the API server. Tokens of service accounts are refused:
 // who may write a FeedSource must not be able to send one to a URL of their own.
-func secretOf(ctx context.Context, live client.Reader, namespace string, ref v1alpha1.SecretReference) (*corev1.Secret, error) {
+func secretOf(ctx context.Context, live Reader, namespace string, ref v1alpha1.SecretReference) (*corev1.Secret, error) {
 	var secret corev1.Secret
 	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &unusableSecret{ref.Name, "does not exist in this namespace"}
+		return nil, &Unusable{ref.Name, "does not exist in this namespace"}
 	case err != nil:
 		return nil, err
 	case secret.Type == corev1.SecretTypeServiceAccountToken:
-		return nil, &unusableSecret{ref.Name, "is the token of a service account, which is never sent anywhere: use a Secret of your own"}
+		return nil, &Unusable{ref.Name, "is the token of a service account, which is never sent anywhere: use a Secret of your own"}
 	}
 	for key, value := range secret.Data {
 		if slices.Contains(credentialKeys, key) {
@@ -61,9 +69,14 @@ func secretOf(ctx context.Context, live client.Reader, namespace string, ref v1a
 	return &secret, nil
 }
 
-// feedCredentials returns the headers with which a source's feed is asked for: the extra ones,
+// Reader gets objects, such as Secrets, by their name.
+type Reader interface {
+	Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error
+}
+
+// OfFeed returns the headers with which a source's feed is asked for: the extra ones,
 // and basic or bearer credentials.
-func feedCredentials(ctx context.Context, live client.Reader, source *v1alpha1.FeedSource) (http.Header, error) {
+func OfFeed(ctx context.Context, live Reader, source *v1alpha1.FeedSource) (http.Header, error) {
 	redact.RememberURL(source.Spec.URL)
 	if source.Spec.SecretRef == nil {
 		return nil, nil
@@ -76,42 +89,42 @@ func feedCredentials(ctx context.Context, live client.Reader, source *v1alpha1.F
 	header := http.Header{}
 	for _, extra := range source.Spec.Headers {
 		if _, there := secret.Data[extra.SecretKey]; !there {
-			return nil, &unusableSecret{secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
+			return nil, &Unusable{secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
 		}
 		redact.Remember(value(extra.SecretKey))
 		if !httpguts.ValidHeaderFieldValue(value(extra.SecretKey)) {
-			return nil, &unusableSecret{secret.Name, fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
+			return nil, &Unusable{secret.Name, fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
 				"which the header %s needs", extra.SecretKey, extra.Name)}
 		}
 		header.Set(extra.Name, value(extra.SecretKey))
 	}
 	switch {
 	case !httpguts.ValidHeaderFieldValue(value(keyToken)):
-		return nil, &unusableSecret{secret.Name, "has a line break, or another character that HTTP does not allow, in the key token"}
+		return nil, &Unusable{secret.Name, "has a line break, or another character that HTTP does not allow, in the key token"}
 	case value(keyToken) != "":
 		header.Set("Authorization", "Bearer "+value(keyToken))
 	case strings.Contains(value(keyUsername), ":"):
-		return nil, &unusableSecret{secret.Name, "has a colon in the key username, where HTTP allows none"}
+		return nil, &Unusable{secret.Name, "has a colon in the key username, where HTTP allows none"}
 	case value(keyUsername) != "" || value(keyPassword) != "":
 		if value(keyPassword) == "" { // some services take a key for the name
 			redact.Remember(value(keyUsername))
 		}
 		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(value(keyUsername)+":"+value(keyPassword))))
 	case len(source.Spec.Headers) == 0:
-		return nil, &unusableSecret{secret.Name, "has none of the keys token, or username and password"}
+		return nil, &Unusable{secret.Name, "has none of the keys token, or username and password"}
 	}
 	return header, nil
 }
 
-// credentialsOf returns one value of a Secret, and the version of the Secret that it comes from.
-func credentialsOf(ctx context.Context, live client.Reader, namespace string, ref v1alpha1.SecretReference, key string) (value, version string, err error) {
+// Of returns one value of a Secret, and the version of the Secret that it comes from.
+func Of(ctx context.Context, live Reader, namespace string, ref v1alpha1.SecretReference, key string) (value, version string, err error) {
 	secret, err := secretOf(ctx, live, namespace, ref)
 	if err != nil {
 		return "", "", err
 	}
 	value = strings.TrimSpace(string(secret.Data[key]))
 	if value == "" {
-		return "", "", &unusableSecret{secret.Name, fmt.Sprintf("has no key %q, or it is empty", key)}
+		return "", "", &Unusable{secret.Name, fmt.Sprintf("has no key %q, or it is empty", key)}
 	}
 	return value, string(secret.UID) + "/" + secret.ResourceVersion, nil
 }

@@ -1,0 +1,79 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package derive says what follows from the objects that a person has written: the FeedItem of an
+// entry, where its article comes from, what the providers are asked about it, and what a post is made
+// of.
+//
+// It is pure, so that the operator and a preview come to the same. It knows the kinds and what the
+// work on an item is made of; it must never know whether anything of it is done.
+package derive
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/redact"
+)
+
+// Item makes the item of an entry. It does not block the deletion of its source.
+func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust) *v1alpha1.FeedItem {
+	name := feed.ItemName(source.Name, string(source.UID), entry, trust)
+	entry = withoutSecrets(entry)
+	item := &v1alpha1.FeedItem{
+		ObjectMeta: OwnedBy(source, name),
+		Spec: v1alpha1.FeedItemSpec{
+			SourceRef:  v1alpha1.SourceReference{Name: source.Name, UID: source.UID},
+			GUID:       entry.GUID,
+			URL:        entry.URL,
+			Title:      entry.Title,
+			Author:     entry.Author,
+			Categories: entry.Categories,
+		},
+	}
+	if !entry.Published.IsZero() {
+		item.Spec.PublishedTime = &metav1.Time{Time: entry.Published}
+	}
+	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(entry.Content)
+	return item
+}
+
+// OwnedBy is the metadata of an object that goes when its source goes.
+func OwnedBy(source *v1alpha1.FeedSource, name string) metav1.ObjectMeta {
+	const longestLabel = 63
+	meta := metav1.ObjectMeta{
+		Namespace: source.Namespace,
+		Name:      name,
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(),
+			Kind:       "FeedSource",
+			Name:       source.Name,
+			UID:        source.UID,
+			Controller: new(true),
+		}},
+	}
+	if len(source.Name) <= longestLabel {
+		meta.Labels = map[string]string{v1alpha1.LabelSource: source.Name}
+	}
+	return meta
+}
+
+// withoutSecrets returns an entry in which the secrets that this process knows of are masked, as
+// where a feed that asks for a token repeats it in its links. The entry is identified by what it was
+// before.
+func withoutSecrets(entry feed.Entry) feed.Entry {
+	const longestGUID, longestURL, longestTitle, longestAuthor, longestCategory = 2048, 4096, 1024, 256, 128
+	entry.GUID = redact.Within(entry.GUID, longestGUID)
+	entry.URL = redact.Within(entry.URL, longestURL)
+	entry.Title = redact.Within(entry.Title, longestTitle)
+	entry.Author = redact.Within(entry.Author, longestAuthor)
+	entry.Categories = slices.Clone(entry.Categories)
+	for i, category := range entry.Categories {
+		entry.Categories[i] = redact.Within(category, longestCategory)
+	}
+	entry.Content = redact.Values(entry.Content)
+	return entry
+}

@@ -1,0 +1,22 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package derive
+
+import (
+	"net/http"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+)
+
+// PollReason is the reason that a source's condition gives for a poll that has failed.
+func PollReason(cause *failure.Error) string {
+	switch {
+	case cause.Status == http.StatusGone:
+		return v1alpha1.ReasonFeedGone
+	case cause.Type == failure.TypeNotAFeed:
+		return v1alpha1.ReasonNotAFeed
+	}
+	return v1alpha1.ReasonPollFailed
+}
