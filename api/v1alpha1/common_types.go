@@ -16,6 +16,16 @@ const (
 	AnnotationPoll = "feeds.feed-operator.io/poll"
 )
 
+// Annotations with which `kubectl feed import` keeps of a list of subscriptions what has no field, so
+// that `kubectl feed export` gives it back. The operator does not read them.
+const (
+	// AnnotationTitle is what the list calls a feed.
+	AnnotationTitle = "feeds.feed-operator.io/title"
+	// AnnotationFolder is the folder of the list that a feed is in, such as News/Technology; a slash in
+	// a name is written %2F.
+	AnnotationFolder = "feeds.feed-operator.io/folder"
+)
+
 // LabelSource carries the name of the FeedSource on its FeedItems and its FeedMemory, for
 // `kubectl get feeditems -l feeds.feed-operator.io/source=NAME`. It is left out where the name
 // is longer than a label may be (63 characters).

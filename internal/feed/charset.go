@@ -31,6 +31,10 @@ var byteOrderMarks = []struct {
 	{"\xfe\xff", textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)},
 }
 
+// UTF8 returns a document of XML in UTF-8, without the characters that XML forbids, whatever character
+// set it is in and says that it is in.
+func UTF8(body []byte) []byte { return trimStart(legalCharacters(decode(body, ""))) }
+
 // decode returns the document in UTF-8. The bytes themselves are believed first, then what the
 // document says of itself, then the header: a server's default character set is often wrong.
 // Bytes that are no text become U+FFFD.
