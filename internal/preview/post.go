@@ -1,0 +1,121 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"context"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/secrets"
+)
+
+// Post is what would be posted at one destination.
+type Post struct {
+	// Destination is the name of the FeedDestination.
+	Destination string
+	destination.Post
+	// Length of the post as the server counts, and Limit how long it may be.
+	Length, Limit int
+	// Account that would post, as the server names it. May be empty.
+	Account string
+	// Assumed says why the limit is not the server's own; empty where it is.
+	Assumed string
+	// Problem says why there would be no post; empty where there would.
+	Problem string
+}
+
+// publisher is a destination with what is known of it.
+type publisher struct {
+	composer *destination.Composer
+	limits   destination.Limits
+	account  string
+	assumed  string
+	problem  string
+}
+
+// The limits of a server that could not be asked: those of Mastodon.
+var assumedLimits = destination.Limits{MaxCharacters: 500, CharactersPerURL: 23}
+
+// compose makes the post of an item at a destination.
+func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem, name string) (Post, error) {
+	to, err := p.destinationNamed(ctx, source.Namespace, name)
+	if err != nil {
+		return Post{}, err
+	}
+	post := Post{Destination: name, Account: to.account, Assumed: to.assumed, Problem: to.problem, Limit: to.limits.MaxCharacters}
+	if to.problem != "" {
+		return post, nil
+	}
+	if post.Post, err = to.composer.Compose(derive.Material(item, source), to.limits); err != nil {
+		post.Problem = failure.Classify(err).Error()
+		return post, nil
+	}
+	post.Length = destination.Length(post.Post, to.limits)
+	return post, nil
+}
+
+// destinationNamed finds a destination, once, and asks it how long posts may be.
+func (p *Previewer) destinationNamed(ctx context.Context, namespace, name string) (*publisher, error) {
+	if known := p.destinations[name]; known != nil {
+		return known, nil
+	}
+	known := &publisher{limits: assumedLimits}
+	var described v1alpha1.FeedDestination
+	switch err := p.Objects.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &described); {
+	case apierrors.IsNotFound(err):
+		known.problem = p.missing("FeedDestination", name)
+	case err != nil:
+		return nil, err
+	default:
+		if known.composer, err = destination.NewComposer(derive.Style(&described)); err != nil {
+			known.problem = failure.Mask(err.Error())
+			break
+		}
+		if err := p.learn(ctx, &described, known); err != nil {
+			known.assumed = strings.TrimRight(failure.Mask(err.Error()), ".")
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if p.destinations == nil {
+		p.destinations = map[string]*publisher{}
+	}
+	p.destinations[name] = known
+	return known, nil
+}
+
+// learn asks the server about itself, which posts nothing.
+func (p *Previewer) learn(ctx context.Context, described *v1alpha1.FeedDestination, into *publisher) error {
+	credentials := ""
+	if ref := described.SecretRef(); ref != nil {
+		var err error
+		if credentials, _, err = secrets.Of(ctx, p.Objects, described.Namespace, *ref, secrets.KeyAccess); err != nil {
+			return err
+		}
+	}
+	to, err := p.Destinations(described, credentials)
+	if err != nil {
+		return err
+	}
+	asked, ok := to.(destination.Checker)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, described.Timeout())
+	defer cancel()
+	account, err := asked.Check(ctx)
+	if err != nil {
+		return err
+	}
+	into.account, into.limits = account.Handle, account.Limits
+	return nil
+}

@@ -1,0 +1,262 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package preview goes the way of an entry from the feed to the post without an operator: it shows what
+// would be created, screened, summarized and posted, and writes and posts nothing.
+//
+// It asks the same packages as the operator does. It knows no API server but as something that Secrets
+// and descriptions can be read from.
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/seen"
+)
+
+// Previewer works on the entries of a feed. It is for one person: not safe for concurrent use.
+type Previewer struct {
+	// Objects has what the source refers to.
+	Objects *Objects
+	// Outbound is the way out.
+	Outbound *outbound.Client
+	// Providers and Destinations make what calls the services that are described.
+	Providers    func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error)
+	Destinations func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error)
+	// Builtin summarizes where the source names no provider.
+	Builtin provider.Provider
+	Now     func() time.Time
+	// Sleep waits, or returns the error of the context.
+	Sleep func(ctx context.Context, wait time.Duration) error
+	// Entries is how many entries are worked on; 0 is for spec.initialItems.
+	Entries int
+
+	providers    map[string]*caller
+	destinations map[string]*publisher
+}
+
+// Feed is what was read, and what would become of it if the source were new.
+type Feed struct {
+	Document *feed.Document
+	// MovedTo is where the server says that the feed is now, for good.
+	MovedTo string
+	// Create are the entries that would become items, in the order in which they would.
+	Create []Entry
+	// Remembered is how many would only be remembered as seen.
+	Remembered int
+	// Dropped are the entries that the filters of the source drop.
+	Dropped []Dropped
+}
+
+// Entry is an entry and the item that would be made of it.
+type Entry struct {
+	feed.Entry
+	Item *v1alpha1.FeedItem
+	// KnownBy says what the entry would be known by.
+	KnownBy string
+}
+
+// Dropped is an entry that a filter drops, and why.
+type Dropped struct {
+	Title, Why string
+}
+
+// UnreadableError says that a feed cannot be read, in the words of the source's condition.
+type UnreadableError struct{ Reason, Message string }
+
+func (e *UnreadableError) Error() string { return e.Reason + ": " + e.Message }
+
+// Read fetches the feed of a source, and decides about its entries as the first poll would. Where the feed
+// cannot be read, the error is an *UnreadableError.
+func (p *Previewer) Read(ctx context.Context, source *v1alpha1.FeedSource) (*Feed, error) {
+	header, err := secrets.OfFeed(ctx, p.Objects, source)
+	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
+		return nil, &UnreadableError{Reason: string(v1alpha1.ReasonWaiting), Message: unusable.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	keep, err := keeperOf(source)
+	if err != nil {
+		return nil, err
+	}
+	response, err := p.Outbound.Get(ctx, outbound.Request{URL: source.Spec.URL, Accept: feed.Accept, Header: header, Timeout: source.FetchTimeout()})
+	if err != nil {
+		return nil, p.unreadable(ctx, source, err)
+	}
+	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
+	if err != nil {
+		return nil, p.unreadable(ctx, source, err)
+	}
+	source.Status.Title, source.Status.Format = redact.Within(document.Title, 512), document.Format // as posts may name it
+	return p.plan(source, &Feed{Document: document, MovedTo: response.MovedTo}, keep)
+}
+
+func (p *Previewer) unreadable(ctx context.Context, source *v1alpha1.FeedSource, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := failure.Record(err, v1alpha1.StagePoll, hostOf(source.Spec.URL), p.Now()).Message
+	return &UnreadableError{Reason: derive.PollReason(failure.Classify(err)), Message: strings.TrimRight(said, ".")}
+}
+
+// plan decides what becomes of the entries of a document.
+func (p *Previewer) plan(source *v1alpha1.FeedSource, read *Feed, keep keeper) (*Feed, error) {
+	book, err := seen.Load(v1alpha1.FeedMemoryData{})
+	if err != nil {
+		return nil, err
+	}
+	book.Observe(read.Document.Entries)
+	var kept []feed.Entry
+	for _, entry := range book.Fresh(read.Document.Entries) {
+		if ok, why := keep(entry); !ok {
+			read.Dropped = append(read.Dropped, Dropped{Title: titleOf(entry), Why: why})
+			continue
+		}
+		kept = append(kept, entry)
+	}
+	wanted := source.InitialItems()
+	if p.Entries > 0 {
+		wanted = p.Entries
+	}
+	plan := polling.PlanFresh(kept, polling.First{Poll: true, Items: wanted}, source.MaxActiveItems())
+	read.Remembered = len(plan.Remember)
+	for _, entry := range plan.Create {
+		item := derive.Item(source, entry, book.Trust())
+		item.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedItem"}
+		read.Create = append(read.Create, Entry{Entry: entry, Item: item, KnownBy: knownBy(entry, book.Trust())})
+	}
+	return read, nil
+}
+
+// knownBy says what an entry is known by.
+func knownBy(entry feed.Entry, trust feed.Trust) string {
+	var by []string
+	if entry.GUID != "" && !trust.GUIDsUntrusted {
+		by = append(by, "its GUID "+entry.GUID)
+	}
+	if entry.URL != "" && !trust.URLsUntrusted {
+		by = append(by, "its URL")
+	}
+	if len(by) == 0 {
+		by = append(by, "its title and content")
+	}
+	known := strings.Join(by, ", and by ")
+	switch {
+	case entry.GUID != "" && trust.GUIDsUntrusted:
+		known += " (entries of this feed share a GUID, so GUIDs do not count)"
+	case entry.URL != "" && trust.URLsUntrusted:
+		known += " (entries of this feed share a URL, so URLs do not count)"
+	}
+	return known
+}
+
+// Outcome is what an attempt at an item would come to.
+type Outcome struct {
+	// Article that was read; nil where none could be.
+	Article *article.Article
+	// Reason and Problem say why the item would not go on now; empty where it would.
+	Reason  v1alpha1.Reason
+	Problem string
+	// Screening is the verdict; nil where none was asked for.
+	Screening *v1alpha1.Screening
+	// Summary that was written; nil where none was.
+	Summary *v1alpha1.Summary
+	// Failed says which providers have failed before another one did the work.
+	Failed []string
+	// Posts of the summary.
+	Posts []Post
+}
+
+// Work makes the attempt at an item that the operator would make first. Nothing is posted. An error is
+// that of the context alone, or of the cluster that is asked.
+func (p *Previewer) Work(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) (*Outcome, error) {
+	item = item.DeepCopy()
+	item.CreationTimestamp = metav1.Time{Time: p.Now()}
+	outcome := &Outcome{}
+	from, err := derive.ArticleRequest(item, source)
+	if err != nil {
+		outcome.Reason, outcome.Problem = v1alpha1.ReasonInvalidContent, failure.Classify(err).Error()
+		return outcome, nil
+	}
+	text, err := article.NewFetcher(p.Outbound).Fetch(ctx, from)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		cause := failure.Classify(err)
+		outcome.Reason, outcome.Problem = derive.ArticleReason(cause), cause.Error()
+		return outcome, nil
+	}
+	outcome.Article = &text
+	if err := p.summarize(ctx, source, item, from, outcome); err != nil {
+		return nil, err
+	}
+	if outcome.Summary == nil {
+		return outcome, nil
+	}
+	item.Status.Summary = outcome.Summary
+	for _, ref := range source.Spec.Destinations {
+		post, err := p.compose(ctx, source, item, ref.Name)
+		if err != nil {
+			return nil, err
+		}
+		outcome.Posts = append(outcome.Posts, post)
+	}
+	return outcome, nil
+}
+
+func titleOf(entry feed.Entry) string {
+	for _, text := range []string{entry.Title, entry.URL, entry.GUID} {
+		if text != "" {
+			return text
+		}
+	}
+	return "an entry without a title"
+}
+
+func hostOf(raw string) string {
+	parsed, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return parsed.Hostname()
+}
+
+// missing says that an object is not where a preview looks for it.
+func (p *Previewer) missing(kind, name string) string {
+	if p.Objects.Cluster != nil {
+		return fmt.Sprintf("the %s %s is neither in the files nor in the cluster", kind, name)
+	}
+	return fmt.Sprintf("the %s %s is not in the files (--from-cluster reads it from the cluster)", kind, name)
+}
+
+// names of providers, for a person.
+func names(links []provider.Link) string {
+	var all []string
+	for _, link := range links {
+		if !slices.Contains(all, link.Name) {
+			all = append(all, link.Name)
+		}
+	}
+	return strings.Join(all, ", ")
+}
