@@ -1,0 +1,76 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/redact"
+)
+
+// cluster is the API server that kubectl would ask.
+type cluster struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+// connect returns the client and the namespace that the flags name.
+func (c *cluster) connect() (client.Client, string, error) {
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return nil, "", err
+	}
+	redact.Remember(config.BearerToken)
+	redact.Remember(config.Password)
+	config.QPS = -1 // the server's own fairness decides
+	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, "", err
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, "", err
+	}
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, "", err
+	}
+	connected, err := client.New(config, client.Options{Scheme: scheme})
+	return connected, namespace, err
+}
+
+// pageSize is how many objects are asked for at once.
+const pageSize = 500
+
+// list reads all objects of a kind, page by page, and hands each page on. Each is read into a list of its
+// own: decoding into one that is not empty would merge the two.
+func list[L any, P interface {
+	*L
+	client.ObjectList
+}](ctx context.Context, c client.Client, take func(page P), options ...client.ListOption) error {
+	for more := ""; ; {
+		page := P(new(L))
+		asked := append([]client.ListOption{client.Limit(pageSize), client.Continue(more)}, options...)
+		if err := c.List(ctx, page, asked...); err != nil {
+			return err
+		}
+		take(page)
+		if more = page.GetContinue(); more == "" {
+			return nil
+		}
+	}
+}
+
+// notFound says what kubectl says, and in which namespace that was.
+func notFound(err error, namespace string) error {
+	if client.IgnoreNotFound(err) == nil {
+		return fmt.Errorf("%w in the namespace %s", err, namespace)
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kubectl-feed is `kubectl feed`: it shows what would become of a feed, carries subscriptions in and
+// out, and says how all is going.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/feed-operator/feed-operator/internal/redact"
+)
+
+// version is set when a release is built.
+var version = "devel"
+
+// The ways in which the program ends.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func run(ctx context.Context, args []string, in io.Reader, out, complain io.Writer) int {
+	// Whatever is written goes through this, also the errors of the libraries.
+	out, complain = masked{out}, masked{complain}
+	command := newCommand()
+	command.SetArgs(args)
+	command.SetIn(in)
+	command.SetOut(out)
+	command.SetErr(complain)
+	err := command.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(complain, "Error: "+redact.Text(err.Error()))
+	if _, mistaken := errors.AsType[usageError](err); mistaken {
+		_, _ = fmt.Fprintln(complain, "See 'kubectl feed --help'.")
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kubectl-feed",
+		Short: "Try feeds out, carry subscriptions in and out, and see how all is going",
+		Long: `Try feeds out, carry subscriptions in and out, and see how all is going.
+
+It ends with 0 when all went well, with 1 when something could not be done, such as a feed
+that cannot be read, and with 2 when the command line is wrong.`,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl feed"},
+		Args: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("there is no command %q", args[0])}
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cluster := &cluster{flags: genericclioptions.NewConfigFlags(true)}
+	cluster.flags.AddFlags(root.PersistentFlags())
+	root.AddCommand(newPreview(cluster), newImport(cluster), newExport(cluster), newStatus(cluster), newRetry(cluster), newPoll(cluster))
+	return root
+}
+
+// arguments has the number of arguments checked as a part of the usage.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := check(command, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+// masked hides the secrets that this process knows of in whatever is written.
+type masked struct{ to io.Writer }
+
+func (m masked) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(m.to, redact.Values(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}

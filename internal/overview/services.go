@@ -1,0 +1,110 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package overview
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// service is a provider or a destination, as far as it is told.
+type service struct {
+	name, until, why string
+	well             bool
+}
+
+// services names those of a kind that cannot be called, and says until when.
+func (w *writer) services(kind string, all []service) {
+	if len(all) == 0 {
+		return
+	}
+	well := 0
+	rows := [][]string{{"NOT AVAILABLE", "UNTIL", "WHY"}}
+	for _, one := range all {
+		if one.well {
+			well++
+			continue
+		}
+		rows = append(rows, []string{one.name, one.until, one.why})
+	}
+	w.line("\n%s: %d of %d available", kind, well, len(all))
+	if len(rows) > 1 {
+		w.table(rows)
+	}
+}
+
+func (w *writer) providerRows() []service {
+	var all []service
+	for i := range w.Providers {
+		all = append(all, w.serviceOf(&w.Providers[i], w.Providers[i].Service()))
+	}
+	return all
+}
+
+func (w *writer) destinationRows() []service {
+	var all []service
+	for i := range w.Destinations {
+		all = append(all, w.serviceOf(&w.Destinations[i], w.Destinations[i].Service()))
+	}
+	return all
+}
+
+// serviceOf says whether a service can be called. One that is ready may pause for a moment all the same.
+func (w *writer) serviceOf(object metav1.Object, status *v1alpha1.ServiceStatus) service {
+	said := service{name: w.name(object), until: "somebody mends it", why: "not seen by the operator yet: is it running?"}
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil {
+		said.well, said.why = ready.Status == metav1.ConditionTrue, ready.Reason+": "+ready.Message
+		if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling) {
+			said.until = "it is tried again"
+		}
+	}
+	if pause := status.Availability; pause != nil && pause.Until != nil && pause.Until.After(w.Now) {
+		said.until = w.in(pause.Until.Time)
+		if said.well {
+			said.well, said.why = false, string(pause.State)
+			if status.LastFailure != nil {
+				said.why += ": " + status.LastFailure.Message
+			}
+		}
+	}
+	return said
+}
+
+// ago is when something was, for a person.
+func (w *writer) ago(t *metav1.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return w.since(t.Time) + " ago"
+}
+
+func (w *writer) since(t time.Time) string { return span(w.Now.Sub(t)) }
+
+// in is when something will be.
+func (w *writer) in(t time.Time) string {
+	if !t.After(w.Now) {
+		return "now"
+	}
+	return "in " + span(t.Sub(w.Now))
+}
+
+// span is a duration as a person says it.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(int(d/time.Second), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d/time.Minute))
+	case d < 2*day:
+		return fmt.Sprintf("%dh", int(d/time.Hour))
+	}
+	return fmt.Sprintf("%dd", int(d/day))
+}
