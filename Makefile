@@ -71,8 +71,9 @@ bench: build bin/dev ## Measure what the operator promises about speed, memory a
 ##@ Build
 
 .PHONY: build
-build: ## Build the operator: bin/manager
+build: ## Build the operator and the kubectl plugin: bin/manager, bin/kubectl-feed
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-feed ./cmd/kubectl-feed
 
 .PHONY: generate
 generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs and the operator's role
@@ -82,7 +83,7 @@ generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs and the operator's rol
 
 .PHONY: clean
 clean: ## Remove what was built and the local control plane's data (what takes long to get stays: bin/k8s, bin/tools)
-	rm -rf bin/manager bin/dev '$(DEV_DIR)' dist
+	rm -rf bin/manager bin/kubectl-feed bin/dev '$(DEV_DIR)' dist
 
 # Go knows best whether it is up to date.
 .PHONY: bin/dev

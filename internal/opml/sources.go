@@ -45,8 +45,8 @@ func Sources(feeds []Feed, template v1alpha1.FeedSource) (sources []v1alpha1.Fee
 		source := *template.DeepCopy()
 		source.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedSource"}
 		source.Name, source.Spec.URL = name, address
-		if entry.Title != "" && entry.Title != name {
-			metav1.SetMetaDataAnnotation(&source.ObjectMeta, v1alpha1.AnnotationTitle, entry.Title)
+		if title := line(entry.Title); title != "" && title != name {
+			metav1.SetMetaDataAnnotation(&source.ObjectMeta, v1alpha1.AnnotationTitle, title)
 		}
 		if path := pathOf(entry.Folder); path != "" {
 			metav1.SetMetaDataAnnotation(&source.ObjectMeta, v1alpha1.AnnotationFolder, path)
@@ -63,7 +63,7 @@ func Feeds(sources []v1alpha1.FeedSource) []Feed {
 		source := &sources[i]
 		feeds = append(feeds, Feed{
 			Name:   source.Name,
-			Title:  line(cmp.Or(source.Annotations[v1alpha1.AnnotationTitle], source.Status.Title, source.Name)),
+			Title:  cmp.Or(line(source.Annotations[v1alpha1.AnnotationTitle]), line(source.Status.Title), source.Name),
 			URL:    source.Spec.URL,
 			Folder: folderOf(source.Annotations[v1alpha1.AnnotationFolder]),
 		})

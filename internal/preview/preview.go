@@ -47,7 +47,7 @@ type Previewer struct {
 	Now     func() time.Time
 	// Sleep waits, or returns the error of the context.
 	Sleep func(ctx context.Context, wait time.Duration) error
-	// Entries is how many entries are worked on; 0 is for spec.initialItems.
+	// Entries is how many of the newest entries are worked on; 0 is for those that would become items.
 	Entries int
 
 	providers    map[string]*caller
@@ -59,10 +59,11 @@ type Feed struct {
 	Document *feed.Document
 	// MovedTo is where the server says that the feed is now, for good.
 	MovedTo string
-	// Create are the entries that would become items, in the order in which they would.
-	Create []Entry
-	// Remembered is how many would only be remembered as seen.
-	Remembered int
+	// Entries that would become items, in the order in which they would; or as many of the newest as a
+	// person wants to see.
+	Entries []Entry
+	// Created is how many would become items, and Remembered how many would only be remembered as seen.
+	Created, Remembered int
 	// Dropped are the entries that the filters of the source drop.
 	Dropped []Dropped
 }
@@ -134,16 +135,15 @@ func (p *Previewer) plan(source *v1alpha1.FeedSource, read *Feed, keep keeper) (
 		}
 		kept = append(kept, entry)
 	}
-	wanted := source.InitialItems()
+	plan := polling.PlanFresh(kept, polling.First{Poll: true, Items: source.InitialItems()}, source.MaxActiveItems())
+	read.Created, read.Remembered = len(plan.Create), len(plan.Remember)
 	if p.Entries > 0 {
-		wanted = p.Entries
+		plan = polling.PlanFresh(kept, polling.First{Poll: true, Items: p.Entries}, p.Entries)
 	}
-	plan := polling.PlanFresh(kept, polling.First{Poll: true, Items: wanted}, source.MaxActiveItems())
-	read.Remembered = len(plan.Remember)
 	for _, entry := range plan.Create {
 		item := derive.Item(source, entry, book.Trust())
 		item.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedItem"}
-		read.Create = append(read.Create, Entry{Entry: entry, Item: item, KnownBy: knownBy(entry, book.Trust())})
+		read.Entries = append(read.Entries, Entry{Entry: entry, Item: item, KnownBy: knownBy(entry, book.Trust())})
 	}
 	return read, nil
 }

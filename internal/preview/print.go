@@ -80,6 +80,9 @@ func (p *Printer) Feed(source *v1alpha1.FeedSource, read *Feed) {
 	}
 	p.say("Warning", document.Warning())
 	p.say("First poll", firstPoll(read))
+	if len(read.Entries) != read.Created {
+		p.say("Shown", fmt.Sprintf("the newest %s (--entries)", entries(len(read.Entries))))
+	}
 	for i, dropped := range read.Dropped {
 		if i == longestList {
 			p.say("", fmt.Sprintf("and %d more", len(read.Dropped)-i))
@@ -87,14 +90,14 @@ func (p *Printer) Feed(source *v1alpha1.FeedSource, read *Feed) {
 		}
 		p.say("Dropped", dropped.Title+": "+dropped.Why)
 	}
-	if source.UID == "" && len(read.Create) > 0 {
+	if source.UID == "" && len(read.Entries) > 0 {
 		p.say("Names", "the end of an item's name follows from the UID that the cluster gives the source, so it will be another one")
 	}
 }
 
 func firstPoll(read *Feed) string {
-	said := fmt.Sprintf("%s become items, the oldest first", entries(len(read.Create)))
-	if len(read.Create) == 1 {
+	said := fmt.Sprintf("%s become items, the oldest first", entries(read.Created))
+	if read.Created == 1 {
 		said = "1 entry becomes an item"
 	}
 	if read.Remembered > 0 {
@@ -146,7 +149,7 @@ func (p *Printer) Outcome(source *v1alpha1.FeedSource, done *Outcome) {
 	}
 	if summary := done.Summary; summary != nil {
 		by := summary.Provider
-		if summary.Model != "" {
+		if summary.Tokens > 0 {
 			by += fmt.Sprintf(" (%s, %d tokens)", summary.Model, summary.Tokens)
 		}
 		p.say("Summary", fmt.Sprintf("by %s, %d of %d characters", by, prose.Count(summary.Text), source.MaxCharacters()))

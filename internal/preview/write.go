@@ -35,9 +35,9 @@ func Write(ctx context.Context, to io.Writer, previewer *Previewer, sources []*v
 			continue
 		}
 		printer.Feed(source, read)
-		for i := range read.Create {
-			printer.Entry(i+1, len(read.Create), &read.Create[i])
-			done, err := previewer.Work(ctx, source, read.Create[i].Item)
+		for i := range read.Entries {
+			printer.Entry(i+1, len(read.Entries), &read.Entries[i])
+			done, err := previewer.Work(ctx, source, read.Entries[i].Item)
 			if err != nil {
 				return err
 			}
@@ -58,8 +58,8 @@ func WriteItems(ctx context.Context, to io.Writer, previewer *Previewer, sources
 			errs = append(errs, named(source, err))
 			continue
 		}
-		for i := range read.Create {
-			items.Items = append(items.Items, *read.Create[i].Item)
+		for i := range read.Entries {
+			items.Items = append(items.Items, *read.Entries[i].Item)
 		}
 	}
 	text, err := json.MarshalIndent(items, "", "  ")
