@@ -214,7 +214,7 @@ func setSecret(objects *preview.Objects, setting string) error {
 	place, variable, ok := strings.Cut(setting, "=")
 	name, key, hasKey := strings.Cut(place, "/")
 	if !ok || !hasKey || name == "" || key == "" || variable == "" {
-		return usageError{errors.New("--secret-from-env must look like NAME/KEY=VARIABLE, with the name of an environment variable and not its value")}
+		return usageError{errors.New("--secret-from-env must look like NAME/KEY and, after an equals sign, the name of an environment variable (not its value)")}
 	}
 	value := os.Getenv(variable)
 	if value == "" {
