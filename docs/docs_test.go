@@ -264,6 +264,10 @@ func TestNothingLeadsNowhere(t *testing.T) {
 	target := regexp.MustCompile("(?m)(?:`|^)make ([a-z]+)")
 	file := regexp.MustCompile("`((?:api|cmd|config|controllers|docs|hack|internal)/[a-z0-9_./-]+)`")
 	flag := regexp.MustCompile("`--([a-z-]+)[=`]")
+	for _, command := range pluginSources(t) {
+		flags += command
+	}
+	flags += `"all-namespaces" "context" "kubeconfig" "namespace"` // those of kubectl that pages name
 	for page, text := range pages(t) {
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
 			to := page
@@ -291,6 +295,51 @@ func TestNothingLeadsNowhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// R6.4, R6.5: docs/plugin.md has each command of the plugin, and the table of each command's flags each flag.
+func TestThePluginIsDocumented(t *testing.T) {
+	t.Parallel()
+	page := read(t, "plugin.md")
+	command := regexp.MustCompile(`Use:\s+"([a-z]+)[" ]`)
+	declared := regexp.MustCompile(`\.\w+VarP?\(&?[\w.]+, "([a-z-]+)"`)
+	documented := map[string]bool{}
+	for _, row := range rows(t, "plugin.md", "flag", "of") {
+		for name := range strings.SplitSeq(row[0], ", ") {
+			documented[strings.Trim(name, "`")] = true
+		}
+	}
+	commands, flags := 0, map[string]bool{}
+	for name, source := range pluginSources(t) {
+		for _, match := range command.FindAllStringSubmatch(source, -1) {
+			commands++
+			if !strings.Contains(page, "kubectl feed "+match[1]) {
+				t.Errorf("docs/plugin.md does not speak of kubectl feed %s (%s)", match[1], name)
+			}
+		}
+		for _, match := range declared.FindAllStringSubmatch(source, -1) {
+			flags["--"+match[1]] = true
+		}
+	}
+	if diff := cmp.Diff(flags, documented); diff != "" || commands < 6 || len(flags) < 10 {
+		t.Errorf("%d commands; the program and docs/plugin.md differ (-program +page):\n%s", commands, diff)
+	}
+}
+
+// pluginSources are the files of the plugin, by their name.
+func pluginSources(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(apitest.ModuleRoot(t), "cmd", "kubectl-feed", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, name := range names {
+		if !strings.HasSuffix(name, "_test.go") {
+			texts[filepath.Base(name)] = read(t, name)
+		}
+	}
+	return texts
 }
 
 // anchors are the names of a page's headings in links.

@@ -81,6 +81,10 @@ func (p *Previewer) destinationNamed(ctx context.Context, namespace, name string
 		}
 		if err := p.learn(ctx, &described, known); err != nil {
 			known.assumed = strings.TrimRight(failure.Mask(err.Error()), ".")
+			if server := described.Status.Server; server != nil { // what the operator was told
+				known.account, known.assumed = server.Account, ""
+				known.limits = destination.Limits{MaxCharacters: int(server.MaxCharacters), CharactersPerURL: int(server.CharactersPerURL)}
+			}
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
