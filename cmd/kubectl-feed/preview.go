@@ -77,7 +77,7 @@ What is in no file is read from the cluster only with --from-cluster.`,
 	set.StringArrayVarP(&flags.files, "filename", "f", nil, "file or folder with a FeedSource and what it refers to, - for standard input; repeatable")
 	set.StringArrayVar(&flags.secrets, "secret-from-env", nil, "value of a Secret as NAME/KEY=VARIABLE, taken from an environment variable; repeatable")
 	set.BoolVar(&flags.fromCluster, "from-cluster", false, "read what is in no file from the cluster, Secrets too")
-	set.IntVar(&flags.entries, "entries", 0, "how many of the newest entries are worked on, up to 100; 0 is for those that become items at the first poll (initialItems)")
+	set.IntVar(&flags.entries, "entries", 0, "how many of the newest entries are worked on, up to 100; 0 is for those that would become items")
 	set.StringVarP(&flags.output, "output", "o", "", "yaml or json: print the FeedItems as they would be created, and nothing else")
 	set.StringArrayVar(&flags.allowCIDRs, "allow-cidr", nil, "private, loopback or other special address range that may be reached; repeatable")
 	set.BoolVar(&flags.allowHTTP, "allow-http", false, "allow plain http:// for providers and destinations")

@@ -267,7 +267,8 @@ func (w *writer) failed() {
 	if more := len(dead) - listed; more > 0 {
 		w.line("and %d more: kubectl get feeditems --field-selector status.phase=Failed", more)
 	}
-	w.line("Once what is wrong is mended: kubectl feed retry NAME, or kubectl feed retry --all --failed. Those that failed for credentials come back by themselves.")
+	w.line("Once what is wrong is mended: kubectl feed retry NAME, or kubectl feed retry --all --failed.")
+	w.line("Those that failed for credentials come back by themselves.")
 	if slices.ContainsFunc(dead, func(item *v1alpha1.FeedItem) bool { return item.Status.Reason == v1alpha1.ReasonDeliveryUncertain }) {
 		w.line("DeliveryUncertain: look first whether the post is there; a retry posts it again.")
 	}
