@@ -15,7 +15,6 @@ require (
 	github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f
 	github.com/google/generative-ai-go v0.20.1
 	github.com/google/go-cmp v0.7.0
-	github.com/ledongthuc/pdf v0.0.0-20260907135840-6c8c28e0e8a0
 	github.com/mattn/go-mastodon v0.0.13
 	github.com/mmcdole/gofeed v1.4.2
 	github.com/openai/openai-go/v3 v3.94.0

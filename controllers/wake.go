@@ -59,7 +59,7 @@ func (w *waker) serviceChanged(id schedule.Resource, soon bool) {
 		w.providers.add(request, after)
 	case schedule.KindDestination:
 		w.destinations.add(request, after)
-	case schedule.KindHost:
+	case schedule.KindHost, schedule.KindNetwork:
 	}
 }
 

@@ -44,7 +44,7 @@ func (e usageError) Unwrap() error { return e.error }
 func run(ctx context.Context, args []string, in io.Reader, out, complain io.Writer) int {
 	// Whatever is written goes through this, also the errors of the libraries.
 	out, complain = masked{out}, masked{complain}
-	command := newCommand()
+	command := newCommand() //nolint:contextcheck // the commands get it from cobra
 	command.SetArgs(args)
 	command.SetIn(in)
 	command.SetOut(out)
@@ -73,7 +73,7 @@ that cannot be read, and with 2 when the command line is wrong.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl feed"},
-		Args: func(command *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("there is no command %q", args[0])}
 			}

@@ -54,7 +54,7 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	baseURL := set.String("feeds-base-url", "", "URL under which readers reach that address, such as https://feeds.example.org")
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address that serves metrics; 0 to turn it off")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 to turn it off")
-	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles of the operator for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
+	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
 	set.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several replicas do the work, the others stand by")
 	set.StringVar(&f.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; inside a cluster, that of the operator")
 	cidrs := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that feeds and pages may be fetched from; repeatable")

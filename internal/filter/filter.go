@@ -193,7 +193,7 @@ func (s *Set) Judge(ctx context.Context, entry feed.Entry) Verdict {
 }
 
 func names(filters []compiled) string {
-	var all []string
+	all := make([]string, 0, len(filters))
 	for _, filter := range filters {
 		all = append(all, filter.name)
 	}

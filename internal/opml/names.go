@@ -36,15 +36,15 @@ func Name(title, address string) string {
 	}
 	if parsed, err := url.Parse(address); err == nil {
 		path := strings.FieldsFunc(parsed.Path, func(r rune) bool { return r == '/' || r == '.' })
-		words := strings.TrimPrefix(parsed.Hostname(), "www.")
+		words := []string{strings.TrimPrefix(parsed.Hostname(), "www.")}
 		for _, word := range path {
 			switch strings.ToLower(word) {
 			case "index", "feed", "feeds", "rss", "rdf", "atom", "xml", "json", "php", "html":
 			default:
-				words += " " + word
+				words = append(words, word)
 			}
 		}
-		if name, _ := slug(words); len(name) >= leastName {
+		if name, _ := slug(strings.Join(words, " ")); len(name) >= leastName {
 			return name
 		}
 	}

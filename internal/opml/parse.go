@@ -117,7 +117,7 @@ func (p *parser) outline(start xml.StartElement, folder []string) error {
 	for {
 		token, err := p.decoder.Token()
 		if err != nil {
-			return nil //nolint:nilerr // the reader of the document meets it again, and tells
+			return nil
 		}
 		switch token := token.(type) {
 		case xml.StartElement:

@@ -4,6 +4,7 @@
 package outbound_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -46,9 +47,7 @@ func TestHowLongAnAnswerIsFresh(t *testing.T) {
 			t.Run(name+" "+http.StatusText(status), func(t *testing.T) {
 				t.Parallel()
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					for name, values := range test.header {
-						w.Header()[name] = values
-					}
+					maps.Copy(w.Header(), test.header)
 					w.WriteHeader(status)
 				}))
 				t.Cleanup(server.Close)

@@ -40,7 +40,7 @@ func (w *writer) services(kind string, all []service) {
 }
 
 func (w *writer) providerRows() []service {
-	var all []service
+	all := make([]service, 0, len(w.Providers))
 	for i := range w.Providers {
 		all = append(all, w.serviceOf(&w.Providers[i], w.Providers[i].Service()))
 	}
@@ -48,7 +48,7 @@ func (w *writer) providerRows() []service {
 }
 
 func (w *writer) destinationRows() []service {
-	var all []service
+	all := make([]service, 0, len(w.Destinations))
 	for i := range w.Destinations {
 		all = append(all, w.serviceOf(&w.Destinations[i], w.Destinations[i].Service()))
 	}

@@ -66,7 +66,7 @@ func Write(options Options, pages ...[]string) []byte {
 		}
 	}
 	const first = 10 // the objects before it have fixed numbers
-	var kids []string
+	kids := make([]string, 0, len(pages))
 	for i, lines := range pages {
 		number := first + 2*i
 		kids = append(kids, fmt.Sprintf("%d 0 R", number))
@@ -140,7 +140,7 @@ func (w *writer) encrypt(number int, body string) string {
 	}
 	padding := aes.BlockSize - len(body)%aes.BlockSize
 	start := "a start of block"
-	return start + cbc(key, start, body+strings.Repeat(string(rune(padding)), padding))
+	return start + cbc(key, start, body+strings.Repeat(string(rune(padding)), padding)) //nolint:gosec // the same in each test, on purpose
 }
 
 func cbc(key []byte, start, text string) string {
@@ -191,6 +191,7 @@ func (w *writer) encode(line string) string {
 			out = append(out, byte(w.numberOf[r]>>8), byte(w.numberOf[r])) //nolint:gosec // two bytes
 		}
 		return string(out)
+	case Latin:
 	}
 	return line
 }
@@ -297,7 +298,7 @@ func keyOf(password string) (key []byte, owner, user string) {
 	for round := range 20 {
 		turned := bytes.Clone(key)
 		for i := range turned {
-			turned[i] ^= byte(round) //nolint:gosec // below 20
+			turned[i] ^= byte(round)
 		}
 		user = arcFour(turned, user)
 	}

@@ -75,8 +75,8 @@ func (m *cmap) add(from, until, to any) {
 		m.ranges = append(m.ranges, mapping{first, last, fromUTF16(to)})
 	case array:
 		for i, element := range to {
-			if text, ok := element.(string); ok && uint64(first)+uint64(i) <= uint64(last) { //nolint:gosec // an index
-				code := first + uint32(i) //nolint:gosec // bounded by last
+			if text, ok := element.(string); ok && uint64(first)+uint64(i) <= uint64(last) {
+				code := first + uint32(i)
 				m.ranges = append(m.ranges, mapping{code, code, fromUTF16(text)})
 			}
 		}

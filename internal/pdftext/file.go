@@ -76,7 +76,7 @@ func (f *file) addTrailer(found dict) {
 // idBefore reads the two numbers at the end of what is before "obj".
 func idBefore(data []byte) (ref, bool) {
 	data = data[max(0, len(data)-32):]
-	words := bytes.FieldsFunc(data, func(r rune) bool { return r < 256 && isSpace(byte(r)) })
+	words := bytes.FieldsFunc(data, func(r rune) bool { return r < 256 && isSpace(byte(r)) }) //nolint:gosec // below 256
 	if len(words) < 2 || len(data) == 0 || !isSpace(data[len(data)-1]) {
 		return ref{}, false
 	}

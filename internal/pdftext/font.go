@@ -115,7 +115,7 @@ func (f *file) composite(this *font, described dict) {
 			f.budget.spend(len(each))
 			for j, value := range each {
 				wide, _ := f.number(value)
-				this.widths = append(this.widths, width{uint32(from) + uint32(j), uint32(from) + uint32(j), wide}) //nolint:gosec // an index
+				this.widths = append(this.widths, width{uint32(from) + uint32(j), uint32(from) + uint32(j), wide})
 			}
 			i += 2
 			continue
@@ -140,7 +140,7 @@ func (f *file) single(this *font, described dict) {
 		table = charmap.Macintosh
 	}
 	for code := range this.simple {
-		this.simple[code] = string(table.DecodeByte(byte(code))) //nolint:gosec // 0 to 255
+		this.simple[code] = string(table.DecodeByte(byte(code)))
 	}
 	if base == "" {
 		for code, text := range standard {
@@ -168,7 +168,7 @@ func (f *file) single(this *font, described dict) {
 	}
 	for i, value := range f.list(described["Widths"]) {
 		if wide, ok := f.number(value); ok && first >= 0 && i < len(this.simple) {
-			code := uint32(min(first, 255)) + uint32(i) //nolint:gosec // an index
+			code := uint32(min(first, 255)) + uint32(i)
 			this.widths = append(this.widths, width{code, code, wide})
 		}
 	}

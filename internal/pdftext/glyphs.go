@@ -62,7 +62,7 @@ func glyphText(glyph string) string {
 		digits, ok = strings.CutPrefix(glyph, "u")
 	}
 	if code, err := strconv.ParseUint(digits, 16, 21); ok && err == nil && len(digits) >= 4 {
-		return string(rune(code)) //nolint:gosec // 21 bits
+		return string(rune(code))
 	}
 	return ""
 }

@@ -29,6 +29,7 @@ func (l *lexer) object(depth int) any {
 		return false
 	case "null":
 		return nil
+	case end:
 	}
 	return found
 }

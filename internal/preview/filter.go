@@ -6,12 +6,17 @@ package preview
 import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/filter"
 )
 
 // keeper says whether an entry becomes an item at all, and if not, why.
 type keeper func(entry feed.Entry) (kept bool, why string)
 
-// keeperOf returns what the source says about which entries it wants: all of them.
-func keeperOf(*v1alpha1.FeedSource) (keeper, error) {
-	return func(feed.Entry) (bool, string) { return true, "" }, nil
+// keeperOf makes the filters of a source ready. The error says what is wrong with them.
+func keeperOf(source *v1alpha1.FeedSource) (keeper, error) {
+	filters, err := filter.Compile(source.Spec.Filters)
+	if err != nil {
+		return nil, err
+	}
+	return filters.Keep, nil
 }

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -248,15 +247,4 @@ func (p *Previewer) missing(kind, name string) string {
 		return fmt.Sprintf("the %s %s is neither in the files nor in the cluster", kind, name)
 	}
 	return fmt.Sprintf("the %s %s is not in the files (--from-cluster reads it from the cluster)", kind, name)
-}
-
-// names of providers, for a person.
-func names(links []provider.Link) string {
-	var all []string
-	for _, link := range links {
-		if !slices.Contains(all, link.Name) {
-			all = append(all, link.Name)
-		}
-	}
-	return strings.Join(all, ", ")
 }
