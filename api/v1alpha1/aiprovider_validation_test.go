@@ -148,6 +148,7 @@ var feedMemoryRules = map[string]rule{
 	"an ETag has up to 1,024 characters":         texts("FeedMemory", "data.etag", false, 1024),
 	"a Last-Modified has up to 256 characters":   texts("FeedMemory", "data.lastModified", false, 256),
 	"a body's hash has up to 64 characters":      texts("FeedMemory", "data.bodyHash", false, 64),
+	"a ttl is a year of minutes at most":         numbers("FeedMemory", "data.ttlMinutes", 0, 366*24*60),
 	"the GUIDs have up to 480,000 characters":    hashes("data.guids"),
 	"the URLs have up to 480,000 characters":     hashes("data.urls"),
 	"the contents have up to 480,000 characters": hashes("data.contents"),
