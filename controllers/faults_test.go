@@ -240,7 +240,7 @@ func TestARetryThatIsAskedForDuringASuspensionIsMadeAfterIt(t *testing.T) {
 // R1.4: a pause that one server asked for is not kept by another.
 func TestANewURLDoesNotWaitForTheOldServer(t *testing.T) {
 	t.Parallel()
-	bad, good := feedtest.New(t), feedtest.New(t)
+	bad, good := feedtest.New(t), feedtest.NewAt(t, "127.0.0.2")
 	good.List(good.Entries("one", 1)...)
 	bad.OnRequest(func(rw http.ResponseWriter, _ *http.Request) bool {
 		rw.Header().Set("Retry-After", "86400")

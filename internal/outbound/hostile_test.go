@@ -127,7 +127,7 @@ func TestAnswersThatAreNotHTTPAsItShouldBe(t *testing.T) {
 		"a chunk that is longer than it says":     {raw(chunked + "2\r\nhello\r\n0\r\n\r\n"), malformed, notHTTP},
 		"chunks that stop":                        {raw(chunked + "5\r\nhello\r\n"), broken, "broke before the answer was complete"},
 		"a chunk that stops":                      {raw(chunked + "5\r\nhel"), broken, "broke before the answer was complete"},
-		"chunks without end":                      {repeat(chunked, "1\r\nx\r\n"), tooLarge, "limit of 10 MiB"},
+		"chunks without end":                      {repeat(chunked, "1000\r\n"+strings.Repeat("x", 0x1000)+"\r\n"), tooLarge, "limit of 10 MiB"},
 		"chunks that are mostly frame":            {repeat(chunked, "1;"+strings.Repeat("x", 200)+"\r\nx\r\n"), malformed, notHTTP},
 		"a chunk's frame without end":             {repeat(chunked+"1;", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), malformed, notHTTP},
 		"a trailer without end":                   {repeat(chunked+"0\r\n", "X-More: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n"), malformed, notHTTP},
@@ -136,7 +136,7 @@ func TestAnswersThatAreNotHTTPAsItShouldBe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, test.handler)
-			response, err := localClient(t).Get(t.Context(), Request{URL: server.URL})
+			response, err := localClient(t).Get(t.Context(), Request{URL: server.URL, Timeout: 5 * time.Minute})
 			got := failed(t, response, err)
 			wantOutcome(t, got, test.want)
 			if !strings.Contains(got.Error(), test.wantText) || !strings.Contains(got.Error(), "127.0.0.1") {
