@@ -125,7 +125,7 @@ func TestAFeedIsPreviewedWithNothingElseThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustContain(t, said, "press · Test feed", "RSS 2.0, 7 entries", "5 entries become items, the oldest first; 2 entries are only remembered",
+	mustContain(t, said, "press · Test feed", "RSS 2.0, 7 entries", "5 entries become items, the oldest first; 2 entries only remembered",
 		"1/5 · News about news-3", "5/5 · News about news-7", "its GUID tag:news-7, and by its URL", "characters, from the page",
 		"by extractive (built in), ", feed.ItemName("press", "", feed.Entry{GUID: "tag:news-7"}, feed.Trust{}))
 	if strings.Contains(said, "Post ") || strings.Contains(said, "\x1b") {

@@ -101,10 +101,10 @@ func firstPoll(read *Feed) string {
 		said = "1 entry becomes an item"
 	}
 	if read.Remembered > 0 {
-		said += fmt.Sprintf("; %s are only remembered as seen (spec.initialItems)", entries(read.Remembered))
+		said += fmt.Sprintf("; %s only remembered as seen (spec.initialItems)", entries(read.Remembered))
 	}
 	if n := len(read.Dropped); n > 0 {
-		said += fmt.Sprintf("; %s are dropped by spec.filters", entries(n))
+		said += fmt.Sprintf("; %s dropped by spec.filters", entries(n))
 	}
 	return said
 }
