@@ -276,7 +276,7 @@ func TestAnUnchangedFeedCostsNoWrite(t *testing.T) {
 			w.source("news", web.FeedURL())
 			w.untilItems("news", allProcessed(2))
 			w.clock.Step(2 * time.Minute)
-			before := w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+			before := w.untilCounted("news", func(source *v1alpha1.FeedSource) error {
 				if source.Status.Items.Processed != 2 {
 					return errors.New("not counted yet")
 				}

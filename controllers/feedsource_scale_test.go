@@ -135,7 +135,7 @@ func TestALongFeedPausesWithoutWritesAndLosesNothing(t *testing.T) {
 		return eachOf(room, inPhase(v1alpha1.PhaseDeferred, v1alpha1.ReasonDownloadFailed))(items)
 	})
 	w.clock.Step(2 * time.Minute)
-	before := w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+	before := w.untilCounted("news", func(source *v1alpha1.FeedSource) error {
 		paused := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionCreationPaused)
 		want := fmt.Sprintf("%d entries wait", listed-room)
 		if paused == nil || !strings.Contains(paused.Message, want) || source.Status.Items.Deferred != room {

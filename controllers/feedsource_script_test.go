@@ -228,7 +228,7 @@ func (s *serverScript) counted(processed int) {
 	s.t.Helper()
 	s.untilItems("news", allProcessed(processed))
 	s.clock.Step(2 * time.Minute) // the counts are written once a minute
-	s.untilSource("news", func(source *v1alpha1.FeedSource) error {
+	s.untilCounted("news", func(source *v1alpha1.FeedSource) error {
 		if source.Status.Items.Processed != int32(processed) || source.Status.Items.Active() != 0 {
 			return fmt.Errorf("counted %+v", source.Status.Items)
 		}

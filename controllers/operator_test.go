@@ -249,6 +249,20 @@ func (w *world) untilSource(name string, check func(*v1alpha1.FeedSource) error)
 	return &source
 }
 
+// untilCounted is untilSource for what is counted on a source. That is written once a minute at most, and what
+// the operator has read then may be behind: so another minute passes while nothing happens.
+func (w *world) untilCounted(name string, check func(*v1alpha1.FeedSource) error) *v1alpha1.FeedSource {
+	w.t.Helper()
+	checks := 0
+	return w.untilSource(name, func(source *v1alpha1.FeedSource) error {
+		err := check(source)
+		if checks++; err != nil && checks%20 == 0 {
+			w.clock.Step(time.Minute)
+		}
+		return err
+	})
+}
+
 // items lists the items of a source, as `kubectl get --field-selector` does.
 func (w *world) items(ctx context.Context, source string) ([]v1alpha1.FeedItem, error) {
 	var list v1alpha1.FeedItemList
