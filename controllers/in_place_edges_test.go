@@ -12,7 +12,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -285,15 +284,7 @@ func TestARepetitionInPlaceLooksWhetherItIsStillWanted(t *testing.T) {
 			server := w.mastodon()
 			net, source := cutOffPost(t, server, w)
 			log.callFailed(t)
-			w.change(source, change)
-			await(t, func() error { // until the cache knows
-				var seen v1alpha1.FeedSource
-				err := w.manager.GetClient().Get(t.Context(), client.ObjectKeyFromObject(source), &seen)
-				if err == nil && seen.Generation == 1 {
-					err = errNotYet
-				}
-				return err
-			})
+			w.untilCached(w.change(source, change))
 			net.heal()
 			w.timePasses(func() error {
 				items, err := w.items(t.Context(), "news")
