@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
@@ -64,22 +63,6 @@ var errNotYet = errors.New("it has not happened yet")
 func await(t *testing.T, check func() error) {
 	t.Helper()
 	apitest.Eventually(t, func(context.Context) error { return check() })
-}
-
-// untilCached waits until the operator itself knows of an object as it is here. When the clock jumps, it acts
-// at once on what it knows, and that would be older than it ever is where minutes really pass.
-func (w *world) untilCached(object client.Object) {
-	w.t.Helper()
-	apitest.Eventually(w.t, func(ctx context.Context) error {
-		known, _ := object.DeepCopyObject().(client.Object)
-		if err := w.manager.GetClient().Get(ctx, client.ObjectKeyFromObject(object), known); err != nil {
-			return err
-		}
-		if known.GetResourceVersion() != object.GetResourceVersion() {
-			return errNotYet
-		}
-		return nil
-	})
 }
 
 // waitsFor checks that an item waits, and says for what.

@@ -288,12 +288,11 @@ func TestALongPollTokenActsOnce(t *testing.T) {
 	}
 }
 
-// change patches the spec of a source, and returns it as it is then.
-func (w *world) change(source *v1alpha1.FeedSource, patch string) *v1alpha1.FeedSource {
+// change patches the spec of a source.
+func (w *world) change(source *v1alpha1.FeedSource, patch string) {
 	w.t.Helper()
 	changed := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: source.Namespace, Name: source.Name}}
 	if err := w.client.Patch(w.t.Context(), changed, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		w.t.Fatal(err)
 	}
-	return changed
 }

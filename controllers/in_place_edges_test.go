@@ -284,7 +284,8 @@ func TestARepetitionInPlaceLooksWhetherItIsStillWanted(t *testing.T) {
 			server := w.mastodon()
 			net, source := cutOffPost(t, server, w)
 			log.callFailed(t)
-			w.untilCached(w.change(source, change))
+			w.change(source, change)
+			w.untilUpToDate()
 			net.heal()
 			w.timePasses(func() error {
 				items, err := w.items(t.Context(), "news")

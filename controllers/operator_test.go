@@ -49,12 +49,13 @@ type world struct {
 	t         *testing.T
 	client    client.WithWatch
 	namespace string
-	clock     *clocktesting.FakeClock
+	clock     *jumpingClock
 	builtin   provider.Provider
 	manager   ctrl.Manager
 	faults    faults
 	lookAt    func(kind string, name types.NamespacedName)
 	stop      func()
+	runs      atomic.Bool // the operator
 	out       *outbound.Client
 	impatient atomic.Bool // calls of destinations end after a second, and not after the time their spec gives them
 	others    []string    // the namespaces that the operator works in beside its own
@@ -121,9 +122,9 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
 	w := &world{
 		t: t, client: server.Client, namespace: server.Namespace(t),
-		clock:   clocktesting.NewFakeClock(time.Now().Truncate(time.Second)),
 		builtin: extractive.New(),
 	}
+	w.clock = &jumpingClock{FakeClock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), world: w}
 	w.out = outbound.New(outbound.Config{
 		UserAgent: "feed-operator/test", AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true, Now: w.clock.Now,
 	})
@@ -171,7 +172,9 @@ func (w *world) start() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
+	w.runs.Store(true)
 	w.stop = sync.OnceFunc(func() {
+		w.runs.Store(false)
 		cancel()
 		if err := <-ended; err != nil {
 			w.t.Errorf("operator: %v", err)

@@ -1,0 +1,114 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
+)
+
+// jumpingClock is the clock of a world. It jumps by minutes at once, while the operator hears of what is in
+// the API server as late as ever: so it waits for that before it jumps. Otherwise the operator would act,
+// at the new time, on what was so long before: older than it ever is where minutes really pass.
+type jumpingClock struct {
+	*clocktesting.FakeClock
+	world *world
+}
+
+// Step is that of the FakeClock, once the operator is up to date.
+func (c *jumpingClock) Step(by time.Duration) {
+	c.world.untilUpToDate()
+	c.FakeClock.Step(by)
+}
+
+// SetTime is that of the FakeClock, once the operator is up to date.
+func (c *jumpingClock) SetTime(to time.Time) {
+	c.world.untilUpToDate()
+	c.FakeClock.SetTime(to)
+}
+
+// untilUpToDate waits until the operator, where it runs, knows of all that is in the API server now.
+func (w *world) untilUpToDate() {
+	w.t.Helper()
+	if !w.runs.Load() {
+		return
+	}
+	for _, kind := range []client.ObjectList{
+		&v1alpha1.FeedSourceList{}, &v1alpha1.FeedItemList{}, &v1alpha1.AIProviderList{}, &v1alpha1.FeedDestinationList{},
+	} {
+		for _, namespace := range append([]string{w.namespace}, w.others...) {
+			live := w.metadata(kind, namespace)
+			apitest.Eventually(w.t, func(ctx context.Context) error {
+				if err := w.manager.GetClient().List(ctx, kind, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+					return err
+				}
+				return knows(kind, live)
+			})
+		}
+	}
+}
+
+// metadata lists what the API server holds of a kind.
+func (w *world) metadata(kind client.ObjectList, namespace string) *metav1.PartialObjectMetadataList {
+	w.t.Helper()
+	gvk, err := apiutil.GVKForObject(kind, w.client.Scheme())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	live := &metav1.PartialObjectMetadataList{}
+	live.SetGroupVersionKind(gvk)
+	if err := w.client.List(w.t.Context(), live, client.InNamespace(namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	return live
+}
+
+// knows checks that what is known is no older than what was live.
+func knows(known client.ObjectList, live *metav1.PartialObjectMetadataList) error {
+	versions := map[string]string{}
+	if err := meta.EachListItem(known, func(object runtime.Object) error {
+		accessor, err := meta.Accessor(object)
+		if err == nil {
+			versions[accessor.GetName()] = accessor.GetResourceVersion()
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	for i := range live.Items {
+		name := live.Items[i].Name
+		if versions[name] == "" {
+			return fmt.Errorf("%s is not known", name)
+		}
+		if older, err := isOlder(versions[name], live.Items[i].ResourceVersion); err != nil || older {
+			return errors.Join(err, fmt.Errorf("%s is not known as it is", name))
+		}
+		delete(versions, name)
+	}
+	for name, version := range versions { // gone, or made since
+		if isNew, err := isOlder(live.ResourceVersion, version); err != nil || !isNew {
+			return errors.Join(err, fmt.Errorf("%s is not known to be gone", name))
+		}
+	}
+	return nil
+}
+
+// isOlder compares two resource versions.
+func isOlder(version, other string) (bool, error) {
+	order, err := resourceversion.CompareResourceVersion(version, other)
+	return order < 0, err
+}
