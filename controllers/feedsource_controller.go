@@ -115,8 +115,9 @@ func ended(source *v1alpha1.FeedSource) bool {
 
 // suspend says on the source that it is not polled.
 func (r *FeedSourceReconciler) suspend(ctx context.Context, source *v1alpha1.FeedSource) error {
+	generation := source.Generation
 	return r.write(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.ObservedGeneration = source.Generation
+		source.Status.ObservedGeneration = generation
 		setSourceReady(source, verdict{reason: v1alpha1.ReasonSuspended, message: "Suspended: the feed is not polled and its items wait"}, r.Clock.Now())
 	})
 }

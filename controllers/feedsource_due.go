@@ -13,7 +13,7 @@ import (
 
 // due says when the source is to be polled next; networkBack is when the last outage has ended.
 func (w *watchedSource) due(source *v1alpha1.FeedSource, networkBack time.Time) time.Time {
-	if !w.redo.IsZero() {
+	if !w.redo.IsZero() && !w.changed(source) { // what a person has changed may be what was missing
 		return w.redo
 	}
 	timing := polling.Timing{

@@ -161,8 +161,9 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 
 // takeFailed says that the feed was read and that its entries could not become items.
 func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, now time.Time) error {
+	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.ObservedGeneration = source.Generation
+		source.Status.ObservedGeneration = generation
 		setSourceReady(source, verdict{
 			reason: v1alpha1.ReasonItemsNotCreated, retrying: true,
 			message: "The feed was read, but the API server did not take its entries; this is tried again soon: " + failure.Mask(err.Error()),
@@ -178,7 +179,7 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 		return time.Time{}, err
 	}
 	now, generation := r.Clock.Now(), source.Generation
-	watch.redo = now.Add(secretInterval)
+	watch.generation, watch.token, watch.redo = generation, pollToken(source), now.Add(secretInterval)
 	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
 		setSourceReady(source, verdict{

@@ -25,7 +25,7 @@ type watchedSource struct {
 	lastPoll time.Time
 	// lastNews is when a poll of this process has made items last.
 	lastNews time.Time
-	// generation and token are those of the last poll of this process.
+	// generation and token are those of the last poll of this process, also of one that it could not make.
 	generation int64
 	token      string
 	// failedWrites is how many polls in a row could not be written down.
