@@ -146,7 +146,7 @@ func TestADayOnWhichEverythingFails(t *testing.T) {
 	t.Parallel()
 	d := newSimulatedDay(t)
 	restarted := false
-	for batch, told := 0, ""; d.hour() < 30; d.clock.Step(d.pause()) {
+	for batch, told := 0, ""; d.hour() < 30; d.clock.FakeClock.Step(d.pause()) {
 		hour := d.hour()
 		if due := min(int(hour*2)+1, 2*newsHours); batch < due {
 			batch = due
