@@ -5,9 +5,7 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -15,88 +13,71 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/feed-operator/feed-operator/internal/anthropictest"
-	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/outbound"
-	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
+	"github.com/feed-operator/feed-operator/internal/providertest"
 )
 
-// clock is what the clock of the providers shows.
-var clock = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+// subject is Anthropic to those who test all providers.
+var subject = providertest.Subject[*Provider]{
+	Model: "claude-haiku-4-5", Start: anthropictest.New, New: New,
+	Summary: anthropictest.Summary, Text: anthropictest.Text, Verdict: anthropictest.Verdict, CutOff: anthropictest.MaxTokens,
+	Error: func(status int, message string) anthropictest.Answer {
+		return anthropictest.Error(status, invalid, message)
+	},
+	Overloaded: anthropictest.Overloaded(), TooLong: anthropictest.TooLong(),
+	NoRoom: anthropictest.Error(400, invalid,
+		"max_tokens: 32768 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku-20241022"),
+	NoDocuments: anthropictest.Error(400, invalid, "document: not supported by this model"),
 
-// secret is recognised wherever it turns up.
-const secret = "not-shaped-like-a-key-Recognisable_0123456789"
+	Names: []string{"claude-haiku-4-5", "anthropic/claude-haiku-4-5@20251001"},
+	Paths: []string{"", "/", "/gateway/claude", "/gateway/claude/"},
 
-const model = "claude-haiku-4-5"
-
-func article() provider.Request {
-	return provider.Request{
-		Title: "Council agrees on a new plan", URL: "https://example.org/news/1", MaxCharacters: 400,
-		Text: "The council met on Tuesday and agreed on a new plan for the coming year.\n\nWork on the first goal begins in May.",
-	}
+	Says: map[string][]providertest.Saying{
+		"throttle": {
+			{"seconds", anthropictest.Throttled(37 * time.Second), 37 * time.Second},
+			{"a date", anthropictest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes), 2 * time.Minute},
+			{"no time", anthropictest.Throttled(0), 0},
+		},
+		"quota": {
+			{"a spend limit", anthropictest.SpendLimit(), 0},
+			{"usage limits, and until when", anthropictest.UsageLimits(providertest.Now.Add(15 * time.Hour)), 15 * time.Hour},
+			{"no credit", anthropictest.NoCredit(), 0},
+			{"402", anthropictest.Billing(), 0},
+			{"a short wait", anthropictest.SpendLimit().WithHeader("Retry-After", "120"), 0},
+			{"the time", anthropictest.SpendLimit().WithHeader("Retry-After", "7200"), 2 * time.Hour},
+		},
+		"overload": {
+			{"529", anthropictest.Overloaded(), 0},
+			{"529, and a time", anthropictest.Overloaded().WithHeader("Retry-After", "5"), 5 * time.Second},
+		},
+		"auth": {
+			{"401", anthropictest.KeyInvalid(), 0},
+			{"403", anthropictest.KeyForbidden(), 0},
+		},
+		"gone": {{"404", anthropictest.ModelGone(), 0}},
+		"too long": {
+			{"prompt is too long", anthropictest.TooLong(), 0},
+			{"413", anthropictest.TooLarge(), 0},
+		},
+		"blocked": {
+			{"a refusal", anthropictest.Refusal("cyber"), 0},
+			{"a refusal in words", anthropictest.Declined(), 0},
+		},
+		"malformed": {{"JSON that broke off", anthropictest.BrokenJSON(), 0}},
+	},
 }
 
-func screened() provider.Request {
-	request := article()
-	request.Screening = &provider.Screening{Criteria: "New rules that concern citizens."}
-	return request
-}
-
-// serve starts a server that stops with the test.
-func serve(t *testing.T) *anthropictest.Server {
-	t.Helper()
-	server := anthropictest.New(secret)
-	t.Cleanup(server.Close)
-	return server
-}
-
-func wayOut() http.RoundTripper {
-	client := outbound.New(outbound.Config{
-		UserAgent: "feed-operator/test", AllowHTTP: true, AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-	})
-	return client.Transport(outbound.TransportOptions{FreshConnections: true})
-}
-
-func newProvider(t *testing.T, endpoint string) *Provider {
-	t.Helper()
-	p, err := New(Config{Model: model, Endpoint: endpoint, APIKey: secret + "\n", Transport: wayOut(), Now: func() time.Time { return clock }})
-	if err != nil {
-		t.Fatalf("New: %v", err)
-	}
-	t.Cleanup(func() { _ = p.Close() })
-	return p
-}
-
-// failed returns the failure, and checks what holds for each: R5.6.
-func failed(t *testing.T, err error) *failure.Error {
-	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	//nolint:errorlint // the contract is that the error itself is a *failure.Error
-	known, ok := err.(*failure.Error)
-	if !ok {
-		t.Fatalf("error is a %T, want *failure.Error: %v", err, err)
-	}
-	for cause := error(known); cause != nil; cause = errors.Unwrap(cause) {
-		if strings.Contains(cause.Error(), secret) {
-			t.Errorf("the key is in %T: %v", cause, cause)
-		}
-	}
-	if strings.Contains(known.Message, secret) || known.Message == "" {
-		t.Errorf("the message is empty or holds the key: %q", known.Message)
-	}
-	return known
-}
+// R1.7, R2.4, R2.5, R2.6, R3.1, R3.3, R3.9, R5.6: what every provider must hold.
+func TestAnthropic(t *testing.T) { subject.Run(t) }
 
 func TestGenerateSendsWhatTheAPIExpects(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
-	if _, err := newProvider(t, server.URL).Generate(t.Context(), screened()); err != nil {
+	server := subject.Serve(t)
+	if _, err := subject.Client(t, server.URL).Generate(t.Context(), providertest.Screened()); err != nil {
 		t.Fatalf("Generate: %v", err)
 	}
 	call := server.Calls()[0]
-	if version := call.Header.Get("Anthropic-Version"); version != "2023-06-01" || call.Header.Get("X-Api-Key") != secret {
+	if version := call.Header.Get("Anthropic-Version"); version != "2023-06-01" || call.Header.Get("X-Api-Key") != providertest.Key {
 		t.Errorf("headers are %v", call.Header)
 	}
 	var body map[string]any
@@ -105,7 +86,7 @@ func TestGenerateSendsWhatTheAPIExpects(t *testing.T) {
 	}
 	type object = map[string]any
 	want := object{
-		"model": model, "max_tokens": float64(modelapi.OutputTokens),
+		"model": subject.Model, "max_tokens": float64(modelapi.OutputTokens),
 		"system":   []any{object{"type": "text", "text": call.System}},
 		"messages": []any{object{"role": "user", "content": []any{object{"type": "text", "text": call.User}}}},
 		"output_config": object{"format": object{"type": "json_schema", "schema": object{
@@ -135,41 +116,11 @@ func TestGenerateSendsWhatTheAPIExpects(t *testing.T) {
 
 func TestGenerateLeavesOutThoughts(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
-	server.Next(anthropictest.Body(http.StatusOK, "text/plain", `{"type":"message","model":"claude-haiku-4-5-20251001","content":[
-		{"type":"thinking","thinking":"Let me think.","signature":"eA=="},{"type":"redacted_thinking","data":"eA=="},
-		{"type":"text","text":"{\"summary\":"},{"type":"text","text":"\"One.\"}","citations":null},{"type":"block_to_come","text":"!"}],
-		"stop_reason":"end_turn","field_to_come":1,
-		"usage":{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":4,"output_tokens":8}}`))
-	got, err := newProvider(t, server.URL).Generate(t.Context(), article())
-	if err != nil {
-		t.Fatalf("Generate: %v", err)
-	}
-	if diff := cmp.Diff(provider.Response{Summary: "One.", Model: "claude-haiku-4-5-20251001", Tokens: 15}, got); diff != "" {
-		t.Errorf("response (-want +got):\n%s", diff)
-	}
-}
-
-func TestNamesAndEndpoints(t *testing.T) {
-	t.Parallel()
-	server := serve(t)
-	for _, name := range []string{model, "anthropic/" + model + "@20251001"} {
-		for _, path := range []string{"", "/", "/gateway/claude", "/gateway/claude/"} {
-			p, err := New(Config{Model: name, Endpoint: server.URL + path, APIKey: secret, Transport: wayOut()})
-			if err != nil {
-				t.Fatalf("New: %v", err)
-			}
-			if _, err := p.Generate(t.Context(), article()); err != nil {
-				t.Errorf("%s at %q: %v", name, path, err)
-			}
-			if err := p.Check(t.Context()); err != nil {
-				t.Errorf("%s at %q: %v", name, path, err)
-			}
-		}
-	}
-	for _, call := range server.Calls() {
-		if !strings.Contains(call.Model, model) {
-			t.Errorf("asked for %q", call.Model)
-		}
-	}
+	subject.Reads(t, map[string]providertest.Reading{
+		"thoughts, and blocks of new kinds": {anthropictest.Body(http.StatusOK, "text/plain", `{"type":"message","model":"claude-haiku-4-5-20251001","content":[
+			{"type":"thinking","thinking":"Let me think.","signature":"eA=="},{"type":"redacted_thinking","data":"eA=="},
+			{"type":"text","text":"{\"summary\":"},{"type":"text","text":"\"One.\"}","citations":null},{"type":"block_to_come","text":"!"}],
+			"stop_reason":"end_turn","field_to_come":1,
+			"usage":{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":4,"output_tokens":8}}`), "claude-haiku-4-5-20251001", 15},
+	})
 }

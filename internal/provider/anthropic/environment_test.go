@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/feed-operator/feed-operator/internal/providertest"
 )
 
 // TestEnvironmentHasNoEffect: the keys of whoever runs the operator are not those of its users. R5.6
@@ -51,9 +53,9 @@ func TestEnvironmentHasNoEffect(t *testing.T) {
 			for name, value := range variables {
 				t.Setenv(name, value)
 			}
-			server := serve(t)
-			p := newProvider(t, server.URL)
-			if _, err := p.Generate(t.Context(), article()); err != nil {
+			server := subject.Serve(t)
+			p := subject.Client(t, server.URL)
+			if _, err := p.Generate(t.Context(), providertest.Article()); err != nil {
 				t.Errorf("Generate: %v", err)
 			}
 			if err := p.Check(t.Context()); err != nil {
@@ -72,12 +74,12 @@ func TestEnvironmentHasNoEffect(t *testing.T) {
 	}
 	t.Setenv("ANTHROPIC_API_KEY", stray)
 	t.Setenv("ANTHROPIC_BASE_URL", elsewhere.URL)
-	p, err := New(Config{Model: model, APIKey: secret, Transport: wayOut()})
+	p, err := New(Config{Model: subject.Model, APIKey: providertest.Key, Transport: providertest.WayOut()})
 	if err != nil || p.api.Endpoint.String() != DefaultEndpoint {
 		t.Errorf("the default endpoint is %v (%v)", p.api.Endpoint, err)
 	}
 	// What is not said in the configuration is missing, whatever the environment holds.
-	if _, err := New(Config{Model: model, Endpoint: elsewhere.URL, Transport: wayOut()}); err == nil {
+	if _, err := New(Config{Model: subject.Model, Endpoint: elsewhere.URL, Transport: providertest.WayOut()}); err == nil {
 		t.Error("a provider without a key was made")
 	}
 }

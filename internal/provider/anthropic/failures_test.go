@@ -4,34 +4,23 @@
 package anthropic
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	fake "github.com/feed-operator/feed-operator/internal/anthropictest"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
+	"github.com/feed-operator/feed-operator/internal/providertest"
 )
 
-// outcome is what a caller decides by.
-type outcome struct {
-	Category   v1alpha1.Category
-	Type       string
-	Status     int
-	RetryAfter time.Duration
-	Quota      bool
-}
-
-func outcomeOf(failed *failure.Error) outcome {
-	return outcome{failed.Category, failed.Type, failed.Status, failed.RetryAfter, failed.Quota}
-}
-
-// Categories, for the tables to be readable.
+// Categories and outcomes, for the tables to be readable.
 const (
 	network    = v1alpha1.CategoryNetwork
 	rateLimit  = v1alpha1.CategoryRateLimit
@@ -40,6 +29,8 @@ const (
 	validation = v1alpha1.CategoryValidation
 )
 
+type outcome = providertest.Outcome
+
 const (
 	invalid = "invalid_request_error"
 	jsonDoc = "application/json"
@@ -47,20 +38,14 @@ const (
 
 func TestFailures(t *testing.T) { // R3.1
 	t.Parallel()
-	tests := map[string]struct {
-		answer fake.Answer
-		want   outcome
-		says   string
-		// free is set where the API counts no tokens.
-		free bool
-	}{
+	subject.Fails(t, map[string]providertest.Failing{
 		"too fast, until the reset": {fake.Throttled(0).WithHeader("anthropic-ratelimit-requests-reset", "2026-04-01T09:00:50Z").WithHeader("anthropic-ratelimit-requests-remaining", "0"), outcome{rateLimit, failure.TypeThrottled, 429, 50 * time.Second, false}, "", true},
 		"too fast, by its type":     {fake.Error(500, "rate_limit_error", "Slow down."), outcome{rateLimit, failure.TypeThrottled, 500, 0, false}, "", true},
 
 		"the spend limit, by its code":   {fake.Body(429, jsonDoc, `{"error":{"type":"rate_limit_error","error_code":"enforced_spend_limit_reached"}}`), outcome{rateLimit, failure.TypeQuotaSpent, 429, 0, true}, "budget", true},
 		"the spend limit, by a detail":   {fake.Body(429, jsonDoc, `{"error":{"type":"rate_limit_error","message":"No.","details":{"error_code":"enforced_spend_limit_reached"}}}`), outcome{rateLimit, failure.TypeQuotaSpent, 429, 0, true}, "budget", true},
 		"the spend limit, in words only": {fake.Error(429, "rate_limit_error", "This request would exceed your account's monthly spend limit. Please try again later."), outcome{rateLimit, failure.TypeQuotaSpent, 429, 0, true}, "", true},
-		"usage limits, until next month": {fake.UsageLimits(clock.AddDate(0, 1, 0)), outcome{rateLimit, failure.TypeQuotaSpent, 400, failure.MaxWait, true}, "", true},
+		"usage limits, until next month": {fake.UsageLimits(providertest.Now.AddDate(0, 1, 0)), outcome{rateLimit, failure.TypeQuotaSpent, 400, failure.MaxWait, true}, "", true},
 
 		"overloaded, by its type": {fake.Error(500, "overloaded_error", "Overloaded"), outcome{api, failure.TypeOverloaded, 500, 0, false}, "", true},
 		"down for the moment":     {fake.Body(503, "text/html", "<h1>Unavailable</h1>"), outcome{api, failure.TypeOverloaded, 503, 0, false}, "", true},
@@ -86,125 +71,55 @@ func TestFailures(t *testing.T) { // R3.1
 		"a stream":                    {fake.Body(200, "text/event-stream", "event: ping\ndata: {}\n\n"), outcome{api, failure.TypeMalformed, 0, 0, false}, "", true},
 		"an error in a success":       {fake.Error(200, "overloaded_error", "Overloaded"), outcome{api, failure.TypeOverloaded, 529, 0, false}, "", true},
 		"a vague error in a success":  {fake.Error(200, "api_error", "Oops"), outcome{api, failure.TypeHTTPStatus, 500, 0, false}, "", true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := serve(t)
-			// Were the same asked again, it would succeed.
-			server.Next(test.answer)
-			p := newProvider(t, server.URL)
-			response, err := p.Generate(t.Context(), article())
-			got := failed(t, err)
-			if diff := cmp.Diff(test.want, outcomeOf(got)); diff != "" {
-				t.Errorf("outcome of %q (-want +got):\n%s", got, diff)
-			}
-			if !strings.Contains(got.Message, test.says) {
-				t.Errorf("message is %q, want it to say %q", got.Message, test.says)
-			}
-			if calls := server.Calls(); len(calls) != 1 || calls[0].KeyElsewhere {
-				t.Errorf("%d calls, want one, with the key in its header alone", len(calls))
-			}
-			if response.Summary != "" || (response.Tokens == 0) != test.free {
-				t.Errorf("response is %+v", response)
-			}
-		})
-	}
+	})
 }
 
 // TestErrorsNameTheRequest: support asks for it.
 func TestErrorsNameTheRequest(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
+	server := subject.Serve(t)
 	server.Next(fake.Internal())
-	_, err := newProvider(t, server.URL).Generate(t.Context(), article())
-	if got := failed(t, err); !strings.Contains(got.Err.Error(), "api_error (request req_011C") {
+	_, err := subject.Client(t, server.URL).Generate(t.Context(), providertest.Article())
+	if got := providertest.Failed(t, err); !strings.Contains(got.Err.Error(), "api_error (request req_011C") {
 		t.Errorf("the error behind it is %v", got.Err)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		answer fake.Answer
-		want   outcome
-		says   string
-	}{
-		"a wrong key":                  {fake.KeyInvalid(), outcome{auth, failure.TypeCredentials, 401, 0, false}, "Secret"},
-		"no such model":                {fake.ModelGone(), outcome{validation, failure.TypeModelNotFound, 404, 0, false}, model},
-		"a model that is retired":      {fake.ModelWith("retired", true), outcome{validation, failure.TypeModelNotFound, 0, 0, false}, "no longer"},
-		"a model without schemas":      {fake.ModelWith("active", false), outcome{validation, failure.TypeUnsupported, 0, 0, false}, "structured outputs"},
-		"an answer that says nothing":  {fake.Empty(), outcome{api, failure.TypeEmpty, 0, 0, false}, model},
-		"a web page":                   {fake.HTML(200), outcome{api, failure.TypeMalformed, 0, 0, false}, "Anthropic API"},
-		"overloaded, and not repeated": {fake.Overloaded(), outcome{api, failure.TypeOverloaded, 529, 0, false}, ""},
-		"too fast, with a time":        {fake.Throttled(36 * time.Second), outcome{rateLimit, failure.TypeThrottled, 429, 36 * time.Second, false}, ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := serve(t)
-			server.NextModel(test.answer)
-			p := newProvider(t, server.URL)
-			got := failed(t, p.Check(t.Context()))
-			if diff := cmp.Diff(test.want, outcomeOf(got)); diff != "" {
-				t.Errorf("outcome of %q (-want +got):\n%s", got, diff)
-			}
-			if !strings.Contains(got.Message, test.says) {
-				t.Errorf("message is %q, want it to say %q", got.Message, test.says)
-			}
-			if server.Checks() != 1 {
-				t.Errorf("%d questions", server.Checks())
-			}
-			if err := p.Check(t.Context()); err != nil {
-				t.Errorf("the next question: %v", err)
-			}
-		})
-	}
-	for name, answer := range map[string]fake.Answer{
-		"a model that is deprecated":      fake.ModelWith("deprecated", true),
-		"a gateway that knows names only": fake.Body(200, jsonDoc, `{"id":"claude"}`),
-		"an answer of another version":    fake.Body(200, jsonDoc, `{"id":"claude","created_at":"soon","lifecycle":7,"capabilities":[]}`),
-	} {
-		t.Run(name+" will do", func(t *testing.T) {
-			t.Parallel()
-			server := serve(t)
-			server.NextModel(answer)
-			if err := newProvider(t, server.URL).Check(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	subject.Checks(t, map[string]providertest.Checking{
+		"a wrong key":                  {[]fake.Answer{fake.KeyInvalid()}, &outcome{auth, failure.TypeCredentials, 401, 0, false}, "Secret"},
+		"no such model":                {[]fake.Answer{fake.ModelGone()}, &outcome{validation, failure.TypeModelNotFound, 404, 0, false}, subject.Model},
+		"a model that is retired":      {[]fake.Answer{fake.ModelWith("retired", true)}, &outcome{validation, failure.TypeModelNotFound, 0, 0, false}, "no longer"},
+		"a model without schemas":      {[]fake.Answer{fake.ModelWith("active", false)}, &outcome{validation, failure.TypeUnsupported, 0, 0, false}, "structured outputs"},
+		"an answer that says nothing":  {[]fake.Answer{fake.Empty()}, &outcome{api, failure.TypeEmpty, 0, 0, false}, subject.Model},
+		"a web page":                   {[]fake.Answer{fake.HTML(200)}, &outcome{api, failure.TypeMalformed, 0, 0, false}, "Anthropic API"},
+		"overloaded, and not repeated": {[]fake.Answer{fake.Overloaded()}, &outcome{api, failure.TypeOverloaded, 529, 0, false}, ""},
+		"too fast, with a time":        {[]fake.Answer{fake.Throttled(36 * time.Second)}, &outcome{rateLimit, failure.TypeThrottled, 429, 36 * time.Second, false}, ""},
+
+		"a model that is deprecated will do":      {[]fake.Answer{fake.ModelWith("deprecated", true)}, nil, ""},
+		"a gateway that knows names only will do": {[]fake.Answer{fake.Body(200, jsonDoc, `{"id":"claude"}`)}, nil, ""},
+		"an answer of another version will do":    {[]fake.Answer{fake.Body(200, jsonDoc, `{"id":"claude","created_at":"soon","lifecycle":7,"capabilities":[]}`)}, nil, ""},
+	})
 }
 
 func TestAnyErrorIsClassified(t *testing.T) {
 	t.Parallel()
-	p := newProvider(t, DefaultEndpoint)
-	kinds := []string{"", "x", invalid, "api_error"}
-	for kind := range statuses {
-		kinds = append(kinds, kind)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		status := rapid.IntRange(201, 599).Draw(t, "status")
-		body := rapid.SliceOf(rapid.Byte()).Draw(t, "body")
-		if kind := rapid.SampledFrom(kinds).Draw(t, "kind"); kind != "" {
-			body = []byte(`{"error":{"type":"` + kind + `","details":[]}}`)
-		}
-		header := http.Header{"Retry-After": {rapid.String().Draw(t, "retry after")}}
-		got := p.refused(status, header, body)
-		if got.Category == "" || got.Category == v1alpha1.CategoryUnknown || got.Type == "" || got.Message == "" || got.Status < 200 {
-			t.Errorf("failure is %+v", got)
-		}
-		if got.RetryAfter < 0 || got.RetryAfter > failure.MaxWait {
-			t.Errorf("RetryAfter is %s", got.RetryAfter)
-		}
+	p := subject.Client(t, DefaultEndpoint)
+	kinds := slices.Sorted(maps.Keys(statuses))
+	bodies := rapid.Map(rapid.SampledFrom(append(kinds, "x", invalid, "api_error")), func(kind string) []byte {
+		return []byte(`{"error":{"type":"` + kind + `","details":[]}}`)
+	})
+	providertest.AnyErrorIsClassified(t, bodies, func(_ *rapid.T, status int, header http.Header, body []byte) *failure.Error {
+		return p.refused(status, header, body)
 	})
 }
 
 // Whatever a success says, it is read without a panic.
 func TestAnyMessageIsRead(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
-	p := newProvider(t, server.URL)
+	server := subject.Serve(t)
+	p := subject.Client(t, server.URL)
 	values := []string{`null`, `0`, `-1e99`, `"text"`, `[]`, `{}`, `[null]`, `[{"type":"text","text":null}]`, `"end_turn"`, `"max_tokens"`,
 		`{"output_tokens":-9e18}`, `[{"type":{}}]`, `[{"type":"tool_use","input":"{"}]`, `{"category":[]}`, `[[]]`}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -214,7 +129,7 @@ func TestAnyMessageIsRead(t *testing.T) {
 		}
 		answer := fake.Body(http.StatusOK, jsonDoc, "{"+strings.Join(fields, ",")+"}")
 		server.OnCall(func(fake.Call) (fake.Answer, bool) { return answer, true })
-		response, err := p.Generate(t.Context(), article())
+		response, err := p.Generate(t.Context(), providertest.Article())
 		if err == nil || response.Tokens < 0 {
 			rt.Errorf("response is %+v with %v", response, err)
 		}
@@ -263,7 +178,7 @@ func TestWaits(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := waitHint(test.header, test.words, test.refusal, clock); got != test.want {
+			if got := waitHint(test.header, test.words, test.refusal, providertest.Now); got != test.want {
 				t.Errorf("wait is %s, want %s", got, test.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/internal/anthropictest"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/providertest"
 )
 
 // An article that has left no room in the model's window for an answer is too long.
@@ -19,17 +20,17 @@ func TestAWindowThatIsFull(t *testing.T) {
 		verdict = `{"screening":{"complete":true,"explanation":"Fine.","valuable":true},`
 		long    = `"summary":"The council met on Tuesday and agreed on a new plan. Critics said that it`
 	)
-	server := serve(t)
-	p := newProvider(t, server.URL)
+	server := subject.Serve(t)
+	p := subject.Client(t, server.URL)
 
-	request := screened()
+	request := providertest.Screened()
 	request.Text = strings.Repeat("The council agreed on a plan for the year. ", 1000)
 	server.Next(anthropictest.Stopped(reason, `{"summ`))
 	if _, err := p.Generate(t.Context(), request); err != nil || len(server.Calls()) != 2 {
 		t.Errorf("it is shortened: %d calls, then %v", len(server.Calls()), err)
 	}
 
-	request = screened()
+	request = providertest.Screened()
 	request.MaxCharacters = 100
 	server.Next(anthropictest.Stopped(reason, verdict+long))
 	response, err := p.Generate(t.Context(), request)
@@ -39,7 +40,7 @@ func TestAWindowThatIsFull(t *testing.T) {
 
 	server.Next(anthropictest.Stopped(reason, verdict))
 	response, err = p.Generate(t.Context(), request)
-	if got := failed(t, err); got.Type != failure.TypeTooLong || response.Verdict == nil || len(server.Calls()) != 4 {
+	if got := providertest.Failed(t, err); got.Type != failure.TypeTooLong || response.Verdict == nil || len(server.Calls()) != 4 {
 		t.Errorf("what is short already is not: %d calls, %+v, %v", len(server.Calls()), response, err)
 	}
 }

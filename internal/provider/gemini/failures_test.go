@@ -10,45 +10,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/providertest"
 )
 
-// outcome is what a caller decides by.
-type outcome struct {
-	Category   v1alpha1.Category
-	Type       string
-	Status     int
-	RetryAfter time.Duration
-	Quota      bool
-}
-
-func outcomeOf(failed *failure.Error) outcome {
-	return outcome{failed.Category, failed.Type, failed.Status, failed.RetryAfter, failed.Quota}
-}
-
-// Categories, for the tables to be readable.
+// Categories and outcomes, for the tables to be readable.
 const (
-	network    = v1alpha1.CategoryNetwork
 	rateLimit  = v1alpha1.CategoryRateLimit
 	auth       = v1alpha1.CategoryAuth
 	api        = v1alpha1.CategoryAPI
 	validation = v1alpha1.CategoryValidation
 )
 
+type outcome = providertest.Outcome
+
 func TestFailures(t *testing.T) { // R3.1
 	t.Parallel()
-	tests := map[string]struct {
-		answer geminitest.Answer
-		want   outcome
-		says   string
-		// free is set where the API counts no tokens.
-		free bool
-	}{
+	subject.Fails(t, map[string]providertest.Failing{
 		"too fast, with a header": {geminitest.Throttled(0).WithHeader("Retry-After", "17"), outcome{rateLimit, failure.TypeThrottled, 429, 17 * time.Second, false}, "", true},
 		"too fast, in words only": {geminitest.Error(429, "RESOURCE_EXHAUSTED", "Slow down. Please retry in 3.5s."), outcome{rateLimit, failure.TypeThrottled, 429, 3500 * time.Millisecond, false}, "", true},
 
@@ -75,69 +57,21 @@ func TestFailures(t *testing.T) { // R3.1
 		"no text, for a reason to come": {geminitest.Stopped("MOOD"), outcome{api, failure.TypeEmpty, 0, 0, false}, "MOOD", false},
 		"an answer of another form":     {geminitest.Body(200, "application/json", `{"candidates":"none"}`), outcome{api, failure.TypeMalformed, 0, 0, false}, "", true},
 		"an error in a success":         {geminitest.Body(200, "application/json", `{"error":{"code":503,"status":"UNAVAILABLE"}}`), outcome{api, failure.TypeOverloaded, 503, 0, false}, "", true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := serve(t)
-			// Were the same asked again, it would succeed.
-			server.Next(test.answer)
-			p := newProvider(t, server.URL)
-			response, err := p.Generate(t.Context(), article())
-			got := failed(t, err)
-			if diff := cmp.Diff(test.want, outcomeOf(got)); diff != "" {
-				t.Errorf("outcome of %q (-want +got):\n%s", got, diff)
-			}
-			if !strings.Contains(got.Message, test.says) {
-				t.Errorf("message is %q, want it to say %q", got.Message, test.says)
-			}
-			if calls := server.Calls(); len(calls) != 1 || calls[0].KeyElsewhere {
-				t.Errorf("%d calls, want one, without the key in its URL", len(calls))
-			}
-			if response.Summary != "" || (response.Tokens == 0) != test.free {
-				t.Errorf("response is %+v", response)
-			}
-		})
-	}
+	})
 }
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		answer geminitest.Answer
-		want   outcome
-		says   string
-	}{
-		"a wrong key":                   {geminitest.KeyInvalid(), outcome{auth, failure.TypeCredentials, 400, 0, false}, "Secret"},
-		"no such model":                 {geminitest.ModelGone(), outcome{validation, failure.TypeModelNotFound, 404, 0, false}, model},
-		"a model that writes no text":   {geminitest.Model("embedContent"), outcome{validation, failure.TypeUnsupported, 0, 0, false}, model},
-		"an answer that says nothing":   {geminitest.Empty(), outcome{api, failure.TypeEmpty, 0, 0, false}, model},
-		"a web page":                    {geminitest.HTML(), outcome{api, failure.TypeMalformed, 0, 0, false}, "Gemini API"},
-		"a model of another form":       {geminitest.Body(200, "application/json", `{"name":{}}`), outcome{api, failure.TypeMalformed, 0, 0, false}, ""},
-		"overloaded, and not repeated":  {geminitest.Unavailable(), outcome{api, failure.TypeOverloaded, 503, 0, false}, ""},
-		"too fast, with a delay of 36s": {geminitest.Throttled(36 * time.Second), outcome{rateLimit, failure.TypeThrottled, 429, 36 * time.Second, false}, ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := serve(t)
-			server.NextModel(test.answer)
-			p := newProvider(t, server.URL)
-			got := failed(t, p.Check(t.Context()))
-			if diff := cmp.Diff(test.want, outcomeOf(got)); diff != "" {
-				t.Errorf("outcome of %q (-want +got):\n%s", got, diff)
-			}
-			if !strings.Contains(got.Message, test.says) {
-				t.Errorf("message is %q, want it to say %q", got.Message, test.says)
-			}
-			if server.Checks() != 1 {
-				t.Errorf("%d questions", server.Checks())
-			}
-			if err := p.Check(t.Context()); err != nil {
-				t.Errorf("the next question: %v", err)
-			}
-		})
-	}
+	subject.Checks(t, map[string]providertest.Checking{
+		"a wrong key":                   {[]geminitest.Answer{geminitest.KeyInvalid()}, &outcome{auth, failure.TypeCredentials, 400, 0, false}, "Secret"},
+		"no such model":                 {[]geminitest.Answer{geminitest.ModelGone()}, &outcome{validation, failure.TypeModelNotFound, 404, 0, false}, subject.Model},
+		"a model that writes no text":   {[]geminitest.Answer{geminitest.Model("embedContent")}, &outcome{validation, failure.TypeUnsupported, 0, 0, false}, subject.Model},
+		"an answer that says nothing":   {[]geminitest.Answer{geminitest.Empty()}, &outcome{api, failure.TypeEmpty, 0, 0, false}, subject.Model},
+		"a web page":                    {[]geminitest.Answer{geminitest.HTML()}, &outcome{api, failure.TypeMalformed, 0, 0, false}, "Gemini API"},
+		"a model of another form":       {[]geminitest.Answer{geminitest.Body(200, "application/json", `{"name":{}}`)}, &outcome{api, failure.TypeMalformed, 0, 0, false}, ""},
+		"overloaded, and not repeated":  {[]geminitest.Answer{geminitest.Unavailable()}, &outcome{api, failure.TypeOverloaded, 503, 0, false}, ""},
+		"too fast, with a delay of 36s": {[]geminitest.Answer{geminitest.Throttled(36 * time.Second)}, &outcome{rateLimit, failure.TypeThrottled, 429, 36 * time.Second, false}, ""},
+	})
 }
 
 // TestSDKConnectsNowhere: the connection that the SDK opens by itself would not be guarded.
@@ -150,33 +84,29 @@ func TestSDKConnectsNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newProvider(t, serve(t).URL)
+	p := subject.Client(t, subject.Serve(t).URL)
 	ctx, _ := p.call(t.Context())
-	if _, err := sdk.GenerativeModel(model).Info(ctx); err != nil {
+	if _, err := sdk.GenerativeModel(subject.Model).Info(ctx); err != nil {
 		t.Errorf("the request that was asked for: %v", err)
 	}
-	if _, err := sdk.GenerativeModel(model).Info(ctx); err == nil { // a retry of the SDK's own
+	if _, err := sdk.GenerativeModel(subject.Model).Info(ctx); err == nil { // a retry of the SDK's own
 		t.Error("the same request was made twice")
 	}
 	// A request that no Generate and no Check has made is not let out.
-	if _, err := sdk.GenerativeModel(model).Info(t.Context()); err == nil || !strings.Contains(err.Error(), "not asked for") {
+	if _, err := sdk.GenerativeModel(subject.Model).Info(t.Context()); err == nil || !strings.Contains(err.Error(), "not asked for") {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func TestAnyErrorIsClassified(t *testing.T) {
 	t.Parallel()
-	p := newProvider(t, DefaultEndpoint)
-	rapid.Check(t, func(t *rapid.T) {
-		status := rapid.IntRange(201, 599).Draw(t, "status")
-		body := rapid.SliceOf(rapid.Byte()).Draw(t, "body")
-		header := http.Header{"Retry-After": {rapid.String().Draw(t, "retry after")}}
+	p := subject.Client(t, DefaultEndpoint)
+	bodies := rapid.SampledFrom([][]byte{[]byte(`{"error":{}}`), []byte(`[{"error":{"status":"RESOURCE_EXHAUSTED"}}]`)})
+	providertest.AnyErrorIsClassified(t, bodies, func(t *rapid.T, status int, header http.Header, body []byte) *failure.Error {
 		got := p.refused(status, header, body)
-		if got.Category == "" || got.Category == v1alpha1.CategoryUnknown || got.Type == "" || got.Message == "" || got.Status != status {
-			t.Errorf("failure is %+v", got)
+		if got.Status != status {
+			t.Errorf("status is %d", got.Status)
 		}
-		if got.RetryAfter < 0 || got.RetryAfter > failure.MaxWait {
-			t.Errorf("RetryAfter is %s", got.RetryAfter)
-		}
+		return got
 	})
 }

@@ -5,93 +5,72 @@ package gemini
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
-	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
-	"github.com/feed-operator/feed-operator/internal/outbound"
-	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/providertest"
 )
 
-// clock is what the clock of the providers shows.
-var clock = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+// subject is Gemini to those who test all providers.
+var subject = providertest.Subject[*Provider]{
+	Model: "gemini-2.5-flash", Start: geminitest.New, New: New,
+	Summary: geminitest.Summary, Text: geminitest.Text, Verdict: geminitest.Verdict, CutOff: geminitest.MaxTokens,
+	Error: func(status int, message string) geminitest.Answer {
+		return geminitest.Error(status, "INVALID_ARGUMENT", message)
+	},
+	Overloaded: geminitest.Unavailable(), TooLong: geminitest.TooLong(),
+	NoRoom:      geminitest.Error(400, "INVALID_ARGUMENT", "max_output_tokens exceeds the limit of 8192."),
+	NoDocuments: geminitest.Error(400, "INVALID_ARGUMENT", "Unable to process input document."),
 
-// secret is recognised wherever it turns up.
-const secret = "AIzaSyRecognisable-Key_0123456789abcdef"
+	Names: []string{"gemini-2.5-flash", "models/gemini-2.5-flash"}, Prefix: models,
+	Paths: []string{"", "/", "/gateway/google", "/gateway/google/"},
 
-const model = "gemini-2.5-flash"
-
-func article() provider.Request {
-	return provider.Request{
-		Title: "Council agrees on a new plan", URL: "https://example.org/news/1", MaxCharacters: 400,
-		Text: "The council met on Tuesday and agreed on a new plan for the coming year.\n\nWork on the first goal begins in May.",
-	}
+	Says: map[string][]providertest.Saying{
+		"throttle": {
+			{"a delay in the body", geminitest.Throttled(36500 * time.Millisecond), 36500 * time.Millisecond},
+			{"a date", geminitest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes), 2 * time.Minute},
+			{"no time", geminitest.Throttled(0), 0},
+		},
+		"quota": {
+			{"a quota per day, and a short wait", geminitest.QuotaPerDay(), 0},
+			{"a limit of 0", geminitest.QuotaZero(), 0},
+			{"402", geminitest.Error(402, "", "Pay."), 0},
+			{"FAILED_PRECONDITION", geminitest.NoBilling(), 0},
+			{"the time", geminitest.QuotaPerDay().WithHeader("Retry-After", "7200"), 2 * time.Hour},
+		},
+		"overload": {
+			{"503", geminitest.Unavailable(), 0},
+			{"503, and a time", geminitest.Unavailable().WithHeader("Retry-After", "5"), 5 * time.Second},
+		},
+		"auth": {
+			{"400 API_KEY_INVALID", geminitest.KeyInvalid(), 0},
+			{"401", geminitest.Error(401, "UNAUTHENTICATED", "Missing credentials."), 0},
+			{"403", geminitest.KeyForbidden(), 0},
+		},
+		"gone":     {{"404", geminitest.ModelGone(), 0}},
+		"too long": {{"INVALID_ARGUMENT", geminitest.TooLong(), 0}},
+		"blocked": {
+			{"a blocked prompt", geminitest.Blocked("PROHIBITED_CONTENT"), 0},
+			{"SAFETY", geminitest.Stopped("SAFETY"), 0},
+			{"RECITATION", geminitest.Stopped("RECITATION"), 0},
+			{"PROHIBITED_CONTENT", geminitest.Stopped("PROHIBITED_CONTENT"), 0},
+			{"a refusal in words", geminitest.Refusal(), 0},
+		},
+		"malformed": {{"JSON that broke off", geminitest.BrokenJSON(), 0}},
+	},
 }
 
-func screened() provider.Request {
-	request := article()
-	request.Screening = &provider.Screening{Criteria: "New rules that concern citizens."}
-	return request
-}
-
-// serve starts a server that stops with the test.
-func serve(t *testing.T) *geminitest.Server {
-	t.Helper()
-	server := geminitest.New(secret)
-	t.Cleanup(server.Close)
-	return server
-}
-
-func wayOut() http.RoundTripper {
-	client := outbound.New(outbound.Config{
-		UserAgent: "feed-operator/test", AllowHTTP: true, AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-	})
-	return client.Transport(outbound.TransportOptions{FreshConnections: true})
-}
-
-func newProvider(t *testing.T, endpoint string) *Provider {
-	t.Helper()
-	p, err := New(Config{Model: model, Endpoint: endpoint, APIKey: secret + "\n", Transport: wayOut(), Now: func() time.Time { return clock }})
-	if err != nil {
-		t.Fatalf("New: %v", err)
-	}
-	t.Cleanup(func() { _ = p.Close() })
-	return p
-}
-
-// failed returns the failure, and checks what holds for each: R5.6.
-func failed(t *testing.T, err error) *failure.Error {
-	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	//nolint:errorlint // the contract is that the error itself is a *failure.Error
-	known, ok := err.(*failure.Error)
-	if !ok {
-		t.Fatalf("error is a %T, want *failure.Error: %v", err, err)
-	}
-	for cause := error(known); cause != nil; cause = errors.Unwrap(cause) {
-		if strings.Contains(cause.Error(), secret) {
-			t.Errorf("the key is in %T: %v", cause, cause)
-		}
-	}
-	if strings.Contains(known.Message, secret) || known.Message == "" {
-		t.Errorf("the message is empty or holds the key: %q", known.Message)
-	}
-	return known
-}
+// R1.7, R2.4, R2.5, R2.6, R3.1, R3.3, R3.9, R5.6: what every provider must hold.
+func TestGemini(t *testing.T) { subject.Run(t) }
 
 func TestGenerateSendsWhatTheAPIExpects(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
-	if _, err := newProvider(t, server.URL).Generate(t.Context(), screened()); err != nil {
+	server := subject.Serve(t)
+	if _, err := subject.Client(t, server.URL).Generate(t.Context(), providertest.Screened()); err != nil {
 		t.Fatalf("Generate: %v", err)
 	}
 	var body struct {
@@ -138,40 +117,10 @@ func TestGenerateSendsWhatTheAPIExpects(t *testing.T) {
 
 func TestGenerateLeavesOutThoughts(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
-	server.Next(geminitest.Body(http.StatusOK, "application/json", `{"candidates":[{"content":{"role":"model","parts":[
-		{"text":"Let me think.","thought":true}, {"thoughtSignature":"eA=="}, {"inlineData":{"mimeType":"x/y","data":""}},
-		{"text":"{\"summary\":"}, {"text":"\"One.\"}","thoughtSignature":"eA=="}, {"newKindOfPart":{}}]},"finishReason":"STOP","newField":1}],
-		"usageMetadata":{"totalTokenCount":42},"modelVersion":"gemini-2.5-flash-002"}`))
-	got, err := newProvider(t, server.URL).Generate(t.Context(), article())
-	if err != nil {
-		t.Fatalf("Generate: %v", err)
-	}
-	if diff := cmp.Diff(provider.Response{Summary: "One.", Model: "gemini-2.5-flash-002", Tokens: 42}, got); diff != "" {
-		t.Errorf("response (-want +got):\n%s", diff)
-	}
-}
-
-func TestNamesAndEndpoints(t *testing.T) {
-	t.Parallel()
-	server := serve(t)
-	for _, name := range []string{model, "models/" + model} {
-		for _, path := range []string{"", "/", "/gateway/google", "/gateway/google/"} {
-			p, err := New(Config{Model: name, Endpoint: server.URL + path, APIKey: secret, Transport: wayOut()})
-			if err != nil {
-				t.Fatalf("New: %v", err)
-			}
-			if _, err := p.Generate(t.Context(), article()); err != nil {
-				t.Errorf("%s at %q: %v", name, path, err)
-			}
-			if err := p.Check(t.Context()); err != nil {
-				t.Errorf("%s at %q: %v", name, path, err)
-			}
-		}
-	}
-	for _, call := range server.Calls() {
-		if call.Model != model {
-			t.Errorf("asked for %q", call.Model)
-		}
-	}
+	subject.Reads(t, map[string]providertest.Reading{
+		"thoughts, signatures and parts of new kinds": {geminitest.Body(http.StatusOK, "application/json", `{"candidates":[{"content":{"role":"model","parts":[
+			{"text":"Let me think.","thought":true}, {"thoughtSignature":"eA=="}, {"inlineData":{"mimeType":"x/y","data":""}},
+			{"text":"{\"summary\":"}, {"text":"\"One.\"}","thoughtSignature":"eA=="}, {"newKindOfPart":{}}]},"finishReason":"STOP","newField":1}],
+			"usageMetadata":{"totalTokenCount":42},"modelVersion":"gemini-2.5-flash-002"}`), "gemini-2.5-flash-002", 42},
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/openaitest"
 	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
+	"github.com/feed-operator/feed-operator/internal/providertest"
 )
 
 // asked is what a server was asked with.
@@ -49,9 +50,15 @@ func (a asOpenAI) RoundTrip(request *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(out)
 }
 
+// fromOpenAI lets a provider take the server that it is to ask for OpenAI's own.
+func fromOpenAI(cfg Config) Config {
+	cfg.Transport, cfg.Endpoint = asOpenAI{cfg.Endpoint, cfg.Transport}, ""
+	return cfg
+}
+
 func newOpenAI(t *testing.T, server *openaitest.Server) *Provider {
 	t.Helper()
-	p, err := New(Config{Model: model, APIKey: secret, Transport: asOpenAI{server.URL, wayOut()}})
+	p, err := New(fromOpenAI(subject.Config(server.URL)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +67,9 @@ func newOpenAI(t *testing.T, server *openaitest.Server) *Provider {
 
 func TestServersAreAskedInTheirDialect(t *testing.T) {
 	t.Parallel()
-	openAI, own := serve(t), serve(t)
-	for _, p := range []*Provider{newOpenAI(t, openAI), newProvider(t, own.URL)} {
-		if _, err := p.Generate(t.Context(), screened()); err != nil {
+	openAI, own := subject.Serve(t), subject.Serve(t)
+	for _, p := range []*Provider{newOpenAI(t, openAI), subject.Client(t, own.URL)} {
+		if _, err := p.Generate(t.Context(), providertest.Screened()); err != nil {
 			t.Fatalf("Generate: %v", err)
 		}
 		if err := p.Check(t.Context()); err != nil {
@@ -98,8 +105,8 @@ func TestDialectOf(t *testing.T) {
 // The schema is in the subset that OpenAI takes as strict: all is required, and there is nothing else.
 func TestTheSchemaIsStrict(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
-	if _, err := newProvider(t, server.URL).Generate(t.Context(), screened()); err != nil {
+	server := subject.Serve(t)
+	if _, err := subject.Client(t, server.URL).Generate(t.Context(), providertest.Screened()); err != nil {
 		t.Fatalf("Generate: %v", err)
 	}
 	var body struct {
@@ -138,8 +145,8 @@ func TestWhatAServerRefusesIsLeftOut(t *testing.T) {
 	detail := func(name string) openaitest.Answer { // FastAPI
 		return jsonBody(422, `{"detail":[{"type":"extra_forbidden","loc":["body","`+name+`"],"msg":"Extra inputs are not permitted"}]}`)
 	}
-	invalid := func(message string) openaitest.Answer {
-		return openaitest.Error(400, "invalid_request_error", "", message)
+	complains := func(message string) openaitest.Answer {
+		return openaitest.Error(400, invalid, "", message)
 	}
 	all := asked{MaxTokens: modelapi.OutputTokens, Format: "json_schema", Temperature: true, FormInWords: true}
 	with := func(change func(*asked)) asked { a := all; change(&a); return a }
@@ -160,7 +167,7 @@ func TestWhatAServerRefusesIsLeftOut(t *testing.T) {
 			with(func(a *asked) { a.MaxTokens = 0 }),
 		},
 		"a context that is used up by the room": {
-			[]openaitest.Answer{invalid("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (808 in the messages, 8192 in the completion).")},
+			[]openaitest.Answer{complains("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (808 in the messages, 8192 in the completion).")},
 			with(func(a *asked) { a.MaxTokens = 0 }),
 		},
 		"a temperature of its own": {
@@ -168,7 +175,7 @@ func TestWhatAServerRefusesIsLeftOut(t *testing.T) {
 			with(func(a *asked) { a.Temperature = false }),
 		},
 		"JSON, but no schema": {
-			[]openaitest.Answer{invalid("This response_format type is unavailable now")},
+			[]openaitest.Answer{complains("This response_format type is unavailable now")},
 			with(func(a *asked) { a.Format = "json_object" }),
 		},
 		"no format at all": {
@@ -180,7 +187,7 @@ func TestWhatAServerRefusesIsLeftOut(t *testing.T) {
 			with(func(a *asked) { a.Format = "json_object" }),
 		},
 		"a grammar that cannot be made": {
-			[]openaitest.Answer{invalid("failed to parse grammar")},
+			[]openaitest.Answer{complains("failed to parse grammar")},
 			with(func(a *asked) { a.Format = "json_object" }),
 		},
 		"one thing after the other": {
@@ -188,17 +195,17 @@ func TestWhatAServerRefusesIsLeftOut(t *testing.T) {
 			asked{FormInWords: true},
 		},
 		"all at once": {
-			[]openaitest.Answer{invalid("Unknown: temperature, response_format, max_tokens.")},
+			[]openaitest.Answer{complains("Unknown: temperature, response_format, max_tokens.")},
 			asked{MaxCompletionTokens: modelapi.OutputTokens, Format: "json_object", FormInWords: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := serve(t)
+			server := subject.Serve(t)
 			server.Next(test.answers...)
-			p := newProvider(t, server.URL)
+			p := subject.Client(t, server.URL)
 			for round := range 2 { // what was refused is remembered
-				response, err := p.Generate(t.Context(), screened())
+				response, err := p.Generate(t.Context(), providertest.Screened())
 				if err != nil || response.Summary == "" || response.Verdict == nil {
 					t.Fatalf("Generate: %+v, %v", response, err)
 				}
@@ -217,9 +224,9 @@ func TestWhatAServerRefusesIsLeftOut(t *testing.T) {
 // OpenAI shows a model the schema; where that is refused, the form has to stand in the prompt.
 func TestTheFormIsInWordsWhereTheSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
-	server.Next(openaitest.Error(400, "invalid_request_error", "", "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."))
-	if _, err := newOpenAI(t, server).Generate(t.Context(), screened()); err != nil {
+	server := subject.Serve(t)
+	server.Next(openaitest.Error(400, invalid, "", "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."))
+	if _, err := newOpenAI(t, server).Generate(t.Context(), providertest.Screened()); err != nil {
 		t.Fatalf("Generate: %v", err)
 	}
 	want := asked{MaxCompletionTokens: modelapi.OutputTokens, Format: "json_object", FormInWords: true}
@@ -230,19 +237,19 @@ func TestTheFormIsInWordsWhereTheSchemaIsRefused(t *testing.T) {
 
 func TestAServerThatRefusesForEverIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
+	server := subject.Serve(t)
 	server.OnCall(func(openaitest.Call) (openaitest.Answer, bool) {
-		return openaitest.Error(400, "invalid_request_error", "", "I take no temperature, no response_format, no max_tokens."), true
+		return openaitest.Error(400, invalid, "", "I take no temperature, no response_format, no max_tokens."), true
 	})
-	_, err := newProvider(t, server.URL).Generate(t.Context(), article())
-	if got := failed(t, err); got.Type != "InvalidRequest" || len(server.Calls()) != 3 {
+	_, err := subject.Client(t, server.URL).Generate(t.Context(), providertest.Article())
+	if got := providertest.Failed(t, err); got.Type != "InvalidRequest" || len(server.Calls()) != 3 {
 		t.Errorf("%d calls, then %s: %v", len(server.Calls()), got.Type, got)
 	}
 }
 
 func TestCallsAtOnceLearnTogether(t *testing.T) {
 	t.Parallel()
-	server := serve(t)
+	server := subject.Serve(t)
 	server.OnCall(func(call openaitest.Call) (openaitest.Answer, bool) {
 		switch read := openaitest.ParametersOf(call); {
 		case read.Temperature != nil:
@@ -252,18 +259,18 @@ func TestCallsAtOnceLearnTogether(t *testing.T) {
 		}
 		return openaitest.Answer{}, false
 	})
-	p := newProvider(t, server.URL)
+	p := subject.Client(t, server.URL)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := p.Generate(t.Context(), article()); err != nil {
+			if _, err := p.Generate(t.Context(), providertest.Article()); err != nil {
 				t.Errorf("Generate: %v", err)
 			}
 		})
 	}
 	group.Wait()
 	before := len(server.Calls())
-	if _, err := p.Generate(t.Context(), article()); err != nil || len(server.Calls()) != before+1 {
+	if _, err := p.Generate(t.Context(), providertest.Article()); err != nil || len(server.Calls()) != before+1 {
 		t.Errorf("%d calls more: %v", len(server.Calls())-before, err)
 	}
 }
@@ -293,14 +300,14 @@ func TestOllama(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	for _, name := range []string{"llama3.2:3b", "missing"} {
-		p, err := New(Config{Model: name, Endpoint: server.URL + "/v1", Transport: wayOut()})
+		p, err := New(Config{Model: name, Endpoint: server.URL + "/v1", Transport: providertest.WayOut()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := p.Generate(t.Context(), article())
+		response, err := p.Generate(t.Context(), providertest.Article())
 		checked := p.Check(t.Context())
 		if name == "missing" {
-			if got, asked := failed(t, err), failed(t, checked); got.Type != failure.TypeModelNotFound || asked.Type != failure.TypeModelNotFound {
+			if got, asked := providertest.Failed(t, err), providertest.Failed(t, checked); got.Type != failure.TypeModelNotFound || asked.Type != failure.TypeModelNotFound {
 				t.Errorf("failures are %v and %v", got, asked)
 			}
 			continue

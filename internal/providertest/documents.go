@@ -1,45 +1,47 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package gemini
+package providertest
 
 import (
 	"bytes"
-	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/aitest"
 	"github.com/feed-operator/feed-operator/internal/pdftest"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
 // R2.5: a document goes out as it is, in the place of its text. A model that does not take it, or finds it
 // too long, gets the text.
-func TestDocumentsAreSentAsTheyAre(t *testing.T) {
-	t.Parallel()
+func (s Subject[P]) sendsDocuments(t *testing.T) {
+	const readOut = "What was read out of it."
 	data := pdftest.Write(pdftest.Options{}, []string{"The council met on Tuesday."})
-	tests := map[string]struct {
-		answers []geminitest.Answer
-		text    string
+	for name, test := range map[string]struct {
+		refusals []aitest.Answer
+		text     string
 		// With how many documents each call comes.
 		want  []int
 		fails bool
 	}{
-		"a document":                         {text: "What was read out of it.", want: []int{1}},
+		"a document":                         {text: readOut, want: []int{1}},
 		"a document without a text":          {want: []int{1}},
-		"a model that reads texts only":      {answers: []geminitest.Answer{geminitest.Error(http.StatusBadRequest, "INVALID_ARGUMENT", "Unable to process input document.")}, text: "What was read out of it.", want: []int{1, 0}},
-		"a document that is too long":        {answers: []geminitest.Answer{geminitest.TooLong()}, text: "What was read out of it.", want: []int{1, 0}},
-		"refused, and there is nothing else": {answers: []geminitest.Answer{geminitest.Error(http.StatusBadRequest, "INVALID_ARGUMENT", "Unable to process input document.")}, want: []int{1}, fails: true},
-	}
-	for name, test := range tests {
+		"a model that reads texts only":      {refusals: []aitest.Answer{s.NoDocuments}, text: readOut, want: []int{1, 0}},
+		"a document that is too long":        {refusals: []aitest.Answer{s.TooLong}, text: readOut, want: []int{1, 0}},
+		"refused, and there is nothing else": {refusals: []aitest.Answer{s.NoDocuments}, want: []int{1}, fails: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := serve(t)
-			server.Next(append(test.answers, geminitest.Summary("The council has met."))...)
-			request := article()
+			server := s.Serve(t)
+			server.Next(append(test.refusals, s.Summary("The council has met."))...)
+			cfg := s.Config(server.URL)
+			if s.WithDocuments != nil {
+				cfg = s.WithDocuments(cfg)
+			}
+			request := Article()
 			request.Text, request.Document = test.text, &provider.Document{MIMEType: provider.MIMETypePDF, Data: data}
-			got, err := newProvider(t, server.URL).Generate(t.Context(), request)
+			got, err := s.made(t, cfg).Generate(t.Context(), request)
 			if (err != nil) != test.fails || err == nil && got.Summary != "The council has met." {
 				t.Fatalf("got %+v, %v", got, err)
 			}
