@@ -228,8 +228,8 @@ func newSimulatedDay(t *testing.T) *simulatedDay {
 		return func(described *v1alpha1.AIProvider) { described.Spec.RequestsPerMinute = &perMinute }
 	}
 	d.world.gemini("gemini", paced(12)).OnCall(d.geminiAnswers)
-	d.world.openAI("openai", paced(15)).OnCall(d.openAIAnswers)
-	d.claude = d.world.anthropic("anthropic", paced(10))
+	d.world.service(ofOpenAI, "openai", paced(15)).OnCall(d.openAIAnswers)
+	d.claude = d.world.service(ofAnthropic, "anthropic", paced(10))
 	d.claude.OnCall(d.anthropicAnswers)
 	for _, name := range []string{"gemini", "openai", "anthropic"} {
 		d.untilProvider(name, isReady)

@@ -215,17 +215,7 @@ func TestItemsReviveWhenAWrongTokenIsReplaced(t *testing.T) {
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 3)...)
 	w.source("news", web.FeedURL(), postsTo("press"))
-	w.untilItems("news", func(items []v1alpha1.FeedItem) error {
-		if len(items) != 3 {
-			return fmt.Errorf("%d items", len(items))
-		}
-		for i := range items {
-			if err := inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonAuthenticationFailed)(&items[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	w.untilItems("news", eachOf(3, refusedItem))
 	if made := server.Count("POST /api/v1/statuses"); made != 0 {
 		t.Errorf("%d calls were made with a token that is known to be wrong", made)
 	}

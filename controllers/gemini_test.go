@@ -26,24 +26,6 @@ const (
 	otherKey = "AIzaSy-RECOGNISABLE-another-0123456789ab"
 )
 
-// gemini starts a Gemini server, and makes an AIProvider of it with its Secret, of the same name.
-func (w *world) gemini(name string, change ...func(*v1alpha1.AIProvider)) *geminitest.Server {
-	w.t.Helper()
-	server := geminitest.New(apiKey)
-	w.t.Cleanup(server.Close)
-	w.secret(name, "apiKey", apiKey)
-	w.provider(name, func(described *v1alpha1.AIProvider) {
-		described.Spec.Extractive = nil
-		described.Spec.Gemini = &v1alpha1.GeminiProvider{
-			Model: "gemini-2.5-flash", Endpoint: server.URL, SecretRef: v1alpha1.SecretReference{Name: name},
-		}
-		for _, c := range change {
-			c(described)
-		}
-	})
-	return server
-}
-
 // summarizedBy names the providers of a source.
 func summarizedBy(names ...string) func(*v1alpha1.FeedSource) {
 	return func(source *v1alpha1.FeedSource) {
@@ -81,38 +63,7 @@ func (w *world) untilProvider(name string, check func(*v1alpha1.AIProvider) erro
 }
 
 // R2.4, R2.6, R3.9: one call judges and summarizes, and is counted with its tokens.
-func TestGeminiScreensAndSummarizesInOneCall(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	server := w.gemini("gemini")
-	web := feedtest.New(t)
-	web.List(web.Entries("news", 1)...)
-	w.source("news", web.FeedURL(), summarizedBy("gemini"), screenedBy("News about committees"), func(source *v1alpha1.FeedSource) {
-		source.Spec.Summary = &v1alpha1.SummaryPolicy{Language: "ja", Instructions: "For citizens."}
-	})
-	item := w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
-	calls := server.Calls()
-	if len(calls) != 1 || !calls[0].Screening {
-		t.Fatalf("%d calls: %+v", len(calls), calls)
-	}
-	for _, want := range []string{"News about committees", "For citizens.", "Japanese", "The committee for news-1 met on Tuesday"} {
-		if !strings.Contains(string(calls[0].Body), want) {
-			t.Errorf("the prompt does not hold %q:\n%s", want, calls[0].Body)
-		}
-	}
-	if s := item.Status.Screening; !s.Passed() || s.Provider != "gemini" || item.Status.ArticleHash == "" {
-		t.Errorf("screening %+v, hash %q", s, item.Status.ArticleHash)
-	}
-	if s := item.Status.Summary; s.Provider != "gemini" || !strings.Contains(s.Model, "gemini-2.5-flash") || s.Tokens == 0 {
-		t.Errorf("summary %+v", s)
-	}
-	w.untilProvider("gemini", func(p *v1alpha1.AIProvider) error {
-		if p.Status.Calls != 1 || p.Status.Tokens != item.Status.Summary.Tokens || p.Status.LastSuccessTime == nil {
-			return fmt.Errorf("status %+v", p.Status)
-		}
-		return hasReady(p.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-	})
-}
+func TestGeminiScreensAndSummarizesInOneCall(t *testing.T) { ofGemini.oneCall(t) }
 
 // R2.4: a verdict against an article counts like a failure; while the article stays the same the
 // provider is not asked again; in the end the item is done with, without being a dead letter.
@@ -182,23 +133,12 @@ func TestAPageThatIsNotCompleteIsJudgedAgainWhenItChanges(t *testing.T) {
 // R3.1, R3.2, R3.3, R3.4, R3.9: whatever Gemini answers ends in its category, count and time, on
 // the item and on the provider.
 func TestEachAnswerOfGeminiEndsWhereItShould(t *testing.T) {
-	t.Parallel()
-	const first = 5 * time.Minute
 	deferred, dead := v1alpha1.PhaseDeferred, v1alpha1.PhaseFailed
-	for name, test := range map[string]struct {
-		answer       geminitest.Answer
-		wantPhase    v1alpha1.Phase
-		wantReason   v1alpha1.Reason
-		wantCategory v1alpha1.Category
-		wantType     string
-		// wantState of the provider, and how long it lasts.
-		wantState v1alpha1.AvailabilityState
-		wantPause time.Duration
-	}{
+	ofGemini.endsAsItShould(t, map[string]answered{
 		"429 per minute, with a time":    {geminitest.Throttled(37 * time.Second), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryRateLimit, failure.TypeThrottled, "CoolingDown", 37 * time.Second},
 		"429 per minute, without a time": {geminitest.Throttled(0), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryRateLimit, failure.TypeThrottled, "CoolingDown", 5 * time.Second},
 		"429 per day":                    {geminitest.QuotaPerDay(), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryRateLimit, failure.TypeQuotaSpent, "QuotaSpent", time.Hour},
-		"500":                            {geminitest.Internal(), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryAPI, "", "Ready", 0},
+		"500":                            {geminitest.Internal(), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryAPI, failure.TypeHTTPStatus, "Ready", 0},
 		"503":                            {geminitest.Unavailable(), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryAPI, failure.TypeOverloaded, "Ready", 0},
 		"no answer":                      {geminitest.Hang(), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryNetwork, failure.TypeTimeout, "Ready", 0},
 		"an empty object":                {geminitest.Empty(), deferred, v1alpha1.ReasonAPIFailed, v1alpha1.CategoryAPI, failure.TypeEmpty, "Ready", 0},
@@ -206,91 +146,12 @@ func TestEachAnswerOfGeminiEndsWhereItShould(t *testing.T) {
 		"a blocked prompt":               {geminitest.Blocked("PROHIBITED_CONTENT"), dead, v1alpha1.ReasonInvalidContent, v1alpha1.CategoryValidation, failure.TypeBlocked, "Ready", 0},
 		"a blocked answer":               {geminitest.Stopped("SAFETY"), dead, v1alpha1.ReasonInvalidContent, v1alpha1.CategoryValidation, failure.TypeBlocked, "Ready", 0},
 		"a refusal in words":             {geminitest.Refusal(), dead, v1alpha1.ReasonInvalidContent, v1alpha1.CategoryValidation, failure.TypeBlocked, "Ready", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			server := w.gemini("gemini", func(described *v1alpha1.AIProvider) {
-				described.Spec.Timeout = &metav1.Duration{Duration: time.Second}
-			})
-			server.Next(test.answer)
-			web := feedtest.New(t)
-			web.List(web.Entries("news", 1)...)
-			w.source("news", web.FeedURL(), summarizedBy("gemini"))
-			item := w.untilItem("news", inPhase(test.wantPhase, test.wantReason))
-			failed := item.Status.Failure
-			if failed.Category != test.wantCategory || test.wantType != "" && failed.Type != test.wantType || failed.Object != "gemini" {
-				t.Errorf("failure %+v", failed)
-			}
-			if item.Status.RetryCount != 0 {
-				t.Errorf("retry count %d after the first failure", item.Status.RetryCount)
-			}
-			if next := item.Status.NextRetryTime; test.wantPhase == deferred {
-				if wait := next.Sub(w.clock.Now()); wait < first || wait > first*12/10+time.Second {
-					t.Errorf("tried again after %s", wait)
-				}
-			} else if next != nil {
-				t.Errorf("tried again at %s", next)
-			}
-			provider := w.untilProvider("gemini", func(p *v1alpha1.AIProvider) error {
-				if len(p.Status.Failures) != 1 || p.Status.Failures[0].Category != test.wantCategory || p.Status.Failures[0].Count != 1 {
-					return fmt.Errorf("failures %+v", p.Status.Failures)
-				}
-				return nil
-			})
-			stands := provider.Status.Availability
-			if stands.State != test.wantState {
-				t.Errorf("availability %+v, want %s", stands, test.wantState)
-			}
-			if test.wantPause > 0 && !stands.Until.Time.Equal(w.clock.Now().Add(test.wantPause)) {
-				t.Errorf("until %s, want %s from %s", stands.Until, test.wantPause, w.clock.Now())
-			}
-			if ready := hasReady(provider.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonQuotaSpent); (ready == nil) != (test.wantState == "QuotaSpent") {
-				t.Errorf("conditions %+v", provider.Status.Conditions)
-			}
-		})
-	}
+	}, func(described *v1alpha1.AIProvider) { described.Spec.Timeout = &metav1.Duration{Duration: time.Second} })
 }
 
 // R3.8: a key that is refused stops the calls; items revive when it is replaced, also when the
 // call with the old one fails late.
-func TestItemsReviveWhenARefusedKeyIsReplaced(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	server := w.gemini("gemini")
-	ready := func(p *v1alpha1.AIProvider) error {
-		return hasReady(p.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-	}
-	w.untilProvider("gemini", ready)
-	server.SetKey(otherKey) // the key is revoked while it is in use
-	web := feedtest.New(t)
-	web.List(web.Entries("news", 10)...)
-	w.source("news", web.FeedURL(), summarizedBy("gemini"))
-	w.untilItems("news", func(items []v1alpha1.FeedItem) error {
-		if len(items) != 10 {
-			return fmt.Errorf("%d items", len(items))
-		}
-		for i := range items {
-			if err := inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonAuthenticationFailed)(&items[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	refused := w.untilProvider("gemini", func(p *v1alpha1.AIProvider) error {
-		return hasReady(p.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonCredentialsRefused)
-	})
-	if refused.Status.RefusedCredentials == "" || refused.Status.Availability.State != "Down" {
-		t.Errorf("status %+v", refused.Status)
-	}
-	if calls := len(server.Calls()); calls > v1alpha1.DefaultProviderConcurrency {
-		t.Errorf("%d calls with a key that was refused", calls)
-	}
-	w.secret("gemini", "apiKey", otherKey)
-	w.clock.Step(30 * time.Second)
-	w.untilProvider("gemini", ready)
-	w.untilItems("news", allProcessed(10))
-}
+func TestItemsReviveWhenARefusedKeyIsReplaced(t *testing.T) { ofGemini.revives(t, 10) }
 
 // R3.8: what is missing is named, and items wait without using up a retry.
 func TestItemsWaitForASecretThatIsMissing(t *testing.T) {
@@ -298,32 +159,15 @@ func TestItemsWaitForASecretThatIsMissing(t *testing.T) {
 	w := newWorld(t)
 	server := geminitest.New(apiKey)
 	t.Cleanup(server.Close)
-	w.provider("gemini", func(described *v1alpha1.AIProvider) {
-		described.Spec.Extractive = nil
-		described.Spec.Gemini = &v1alpha1.GeminiProvider{Model: "gemini-2.5-flash", Endpoint: server.URL, SecretRef: v1alpha1.SecretReference{Name: "later"}}
-	})
+	w.provider("gemini", ofGemini.asks(server.URL, "later"))
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 2)...)
 	w.source("news", web.FeedURL(), summarizedBy("gemini"))
-	w.untilProvider("gemini", func(p *v1alpha1.AIProvider) error {
-		return hasReady(p.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonCredentialsMissing)
-	})
-	w.untilItems("news", func(items []v1alpha1.FeedItem) error {
-		for i := range items {
-			if message := readyMessage(&items[i]); items[i].Status.Reason != v1alpha1.ReasonWaiting || !strings.Contains(message, `Secret "later"`) {
-				return fmt.Errorf("%s: %s", items[i].Status.Reason, message)
-			}
-		}
-		if len(items) != 2 {
-			return fmt.Errorf("%d items", len(items))
-		}
-		return nil
-	})
+	w.untilProvider("gemini", isNotReady(v1alpha1.ReasonCredentialsMissing))
+	w.untilItems("news", eachOf(2, waitsFor(`Secret "later"`)))
 	w.secret("later", "apiKey", apiKey)
 	w.clock.Step(30 * time.Second)
-	w.untilProvider("gemini", func(p *v1alpha1.AIProvider) error {
-		return hasReady(p.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-	})
+	w.untilProvider("gemini", isReady)
 	for _, item := range w.untilItems("news", allProcessed(2)) {
 		if item.Status.RetryCount != 0 || item.Status.FirstFailureTime != nil {
 			t.Errorf("waiting was counted: %+v", item.Status)
@@ -337,9 +181,7 @@ func TestAModelThatIsGoneIsPassedOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server := w.gemini("gemini")
-	w.untilProvider("gemini", func(p *v1alpha1.AIProvider) error {
-		return hasReady(p.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-	})
+	w.untilProvider("gemini", isReady)
 	server.OnCall(func(geminitest.Call) (geminitest.Answer, bool) { return geminitest.ModelGone(), true })
 	server.NextModel(geminitest.ModelGone())
 	w.provider("local", func(*v1alpha1.AIProvider) {})
@@ -350,9 +192,7 @@ func TestAModelThatIsGoneIsPassedOver(t *testing.T) {
 	if item.Status.Summary.Provider != "local" {
 		t.Errorf("summarized by %s", item.Status.Summary.Provider)
 	}
-	w.untilProvider("gemini", func(p *v1alpha1.AIProvider) error {
-		return hasReady(p.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonConfigurationRefused)
-	})
+	w.untilProvider("gemini", isNotReady(v1alpha1.ReasonConfigurationRefused))
 	web2 := feedtest.New(t)
 	web2.List(web2.Entries("more", 1)...)
 	w.source("more", web2.FeedURL(), summarizedBy("gemini"))
@@ -373,9 +213,7 @@ func TestAvailabilitySurvivesARestart(t *testing.T) {
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 1)...)
 	w.source("news", web.FeedURL(), summarizedBy("gemini"))
-	spent := func(p *v1alpha1.AIProvider) error {
-		return hasReady(p.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonQuotaSpent)
-	}
+	spent := isNotReady(v1alpha1.ReasonQuotaSpent)
 	before := w.untilProvider("gemini", spent)
 	item := w.untilItem("news", inPhase(v1alpha1.PhaseDeferred, v1alpha1.ReasonAPIFailed))
 	w.restart()

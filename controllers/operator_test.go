@@ -36,8 +36,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/provider/anthropic"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 	"github.com/feed-operator/feed-operator/internal/provider/gemini"
+	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
+	"github.com/feed-operator/feed-operator/internal/provider/openai"
 )
 
 var server *apitest.Server
@@ -78,19 +81,20 @@ func (w *world) providerOf(described *v1alpha1.AIProvider, credentials string) (
 	if scripted := w.scripted[described.Name]; scripted != nil {
 		return scripted, nil
 	}
-	if described.Spec.OpenAI != nil {
-		return w.openAIOf(described.Spec.OpenAI, credentials)
+	asking := func(model, endpoint string) modelapi.Config {
+		return modelapi.Config{
+			Model: model, Endpoint: endpoint, APIKey: credentials, Transport: w.out.Transport(outbound.TransportOptions{}), Now: w.clock.Now,
+		}
 	}
-	if described.Spec.Anthropic != nil {
-		return w.newAnthropic(described.Spec.Anthropic, credentials)
+	switch spec := described.Spec; {
+	case spec.OpenAI != nil:
+		return openai.New(asking(spec.OpenAI.Model, spec.OpenAI.Endpoint))
+	case spec.Anthropic != nil:
+		return anthropic.New(asking(spec.Anthropic.Model, spec.Anthropic.Endpoint))
+	case spec.Gemini != nil:
+		return gemini.New(asking(spec.Gemini.Model, spec.Gemini.Endpoint))
 	}
-	if described.Spec.Gemini == nil {
-		return w.builtin, nil
-	}
-	return gemini.New(gemini.Config{
-		Model: described.Spec.Gemini.Model, Endpoint: described.Spec.Gemini.Endpoint, APIKey: credentials,
-		Transport: w.out.Transport(outbound.TransportOptions{}), Now: w.clock.Now,
-	})
+	return w.builtin, nil
 }
 
 // destinationOf makes the client of a FeedDestination.

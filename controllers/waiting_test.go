@@ -83,15 +83,7 @@ func (w *world) gatedGemini(g *gate, change ...func(*v1alpha1.AIProvider)) *gemi
 	}))
 	w.t.Cleanup(gated.Close)
 	w.secret("gemini", "apiKey", apiKey)
-	w.provider("gemini", func(described *v1alpha1.AIProvider) {
-		described.Spec.Extractive = nil
-		described.Spec.Gemini = &v1alpha1.GeminiProvider{
-			Model: "gemini-2.5-flash", Endpoint: gated.URL, SecretRef: v1alpha1.SecretReference{Name: "gemini"},
-		}
-		for _, c := range change {
-			c(described)
-		}
-	})
+	w.provider("gemini", ofGemini.asks(gated.URL, "gemini", change...))
 	return server
 }
 
