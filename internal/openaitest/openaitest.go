@@ -30,7 +30,7 @@ type (
 func New(key string) *Server {
 	s := aitest.New(aitest.API{
 		Read: read,
-		Key:  func(header http.Header) string { return strings.TrimPrefix(header.Get("Authorization"), "Bearer ") },
+		Key:  bearer,
 		Refuse: func(call Call, _ aitest.Topic) (Answer, bool) {
 			if !call.KeyRefused && call.Malformed {
 				return Error(http.StatusBadRequest, typeInvalidRequest, "invalid_file",
@@ -49,6 +49,14 @@ func New(key string) *Server {
 	}, key)
 	s.URL += "/v1"
 	return s
+}
+
+// bearer is the key of a request, which has to be sent as a token of that kind.
+func bearer(header http.Header) string {
+	if key, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer "); ok {
+		return key
+	}
+	return ""
 }
 
 // Parameters are what a call asks beside its texts.

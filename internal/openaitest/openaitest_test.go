@@ -90,6 +90,9 @@ func TestServerRefusesAWrongKey(t *testing.T) {
 	if !s.Calls()[0].KeyRefused {
 		t.Errorf("call is %+v", s.Calls()[0])
 	}
+	if key := bearer(http.Header{"Authorization": {"right"}}); key != "" {
+		t.Errorf("a key that is no bearer token is taken for %q", key)
+	}
 }
 
 func TestServerKnowsItsModels(t *testing.T) {
