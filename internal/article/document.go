@@ -22,7 +22,7 @@ const (
 	maxDocumentPages = 30
 	// documentTime is how long the text of a document is looked for. It takes far less.
 	documentTime = 30 * time.Second
-	// documentsAtOnce is how many documents are read at the same time: each may need a hundred megabytes.
+	// documentsAtOnce is how many documents are read at the same time: each may need a hundred megabytes besides its bytes.
 	documentsAtOnce = 2
 )
 

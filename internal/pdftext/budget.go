@@ -18,6 +18,17 @@ const (
 	// bytes costs as much.
 	maxTokens     = 1_500_000
 	bytesPerToken = 64
+	// nodeCost is what a node of the tree of pages costs, in tokens, streamCost what a stream does beside its
+	// bytes, fontCost what a font does, which is a table of 256 codes, and dictCost what a dictionary does
+	// beside what is in it, which takes as much memory as several numbers.
+	nodeCost   = 64
+	streamCost = 64
+	fontCost   = 256
+	dictCost   = 3
+	// maxString is how much of a string is taken, in bytes (ISO 32000-1, table C.1).
+	maxString = 32_767
+	// maxTarget is how long a text is, in bytes, that one code may mean (ISO 32000-1, 9.10.3).
+	maxTarget = 512
 	// maxText is how long the text may become, in bytes: some 300,000 Japanese characters.
 	maxText = 1 << 20
 	// maxPages is how many pages are read.
@@ -38,7 +49,8 @@ func newBudget(ctx context.Context) *budget {
 	return &budget{ctx: ctx, tokens: maxTokens, inflated: maxInflated, text: maxText}
 }
 
-// spend takes tokens for work that is not done token by token.
+// spend takes tokens for work that is not done token by token. It does not say whether there are any left: a
+// loop over what a document names asks token as well, or it goes on when there are none.
 func (b *budget) spend(tokens int) { b.tokens = max(0, b.tokens-tokens) }
 
 // token takes one token, and says whether there was one left. The context ends the budget.

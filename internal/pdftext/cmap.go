@@ -17,10 +17,11 @@ type cmap struct {
 	size int
 }
 
-// mapping is a run of codes that mean characters one after the other, beginning with to.
+// mapping is a run of codes that mean characters one after the other, beginning with to, which is as it is
+// in the map, in UTF-16: it takes the least memory so.
 type mapping struct {
 	from, until uint32
-	to          []rune
+	to          string
 }
 
 func readCMap(data []byte, b *budget) *cmap {
@@ -72,12 +73,12 @@ func (m *cmap) add(from, until, to any) {
 	}
 	switch to := to.(type) {
 	case string:
-		m.ranges = append(m.ranges, mapping{first, last, fromUTF16(to)})
+		m.ranges = append(m.ranges, mapping{first, last, to[:min(len(to), maxTarget)]})
 	case array:
 		for i, element := range to {
 			if text, ok := element.(string); ok && uint64(first)+uint64(i) <= uint64(last) {
 				code := first + uint32(i)
-				m.ranges = append(m.ranges, mapping{code, code, fromUTF16(text)})
+				m.ranges = append(m.ranges, mapping{code, code, text[:min(len(text), maxTarget)]})
 			}
 		}
 	}
@@ -108,14 +109,14 @@ func (m *cmap) text(code uint32) (string, bool) {
 		}
 		return 1
 	})
-	if found || at == 0 || m.ranges[at-1].until < code || len(m.ranges[at-1].to) == 0 {
+	if found || at == 0 || m.ranges[at-1].until < code {
 		return "", false
 	}
 	entry := m.ranges[at-1]
-	if code == entry.from {
-		return string(entry.to), true
+	runes := fromUTF16(entry.to)
+	if len(runes) == 0 {
+		return "", false
 	}
-	runes := slices.Clone(entry.to)
 	runes[len(runes)-1] += rune(code - entry.from) //nolint:gosec // what is no character becomes U+FFFD
 	return string(runes), true
 }

@@ -6,6 +6,7 @@ package pdftext
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"strings"
 )
 
@@ -45,8 +46,9 @@ type graphics struct {
 
 // interpreter draws the contents of a page, and notes the strings.
 type interpreter struct {
-	file   *file
-	fonts  map[int]*font
+	file *file
+	// fonts are by the place in memory of what describes them, which the file keeps until the end.
+	fonts  map[uintptr]*font
 	chunks []chunk
 
 	graphics
@@ -63,15 +65,21 @@ const (
 )
 
 // page returns the strings of a page in the order in which they are drawn.
-func (f *file) page(page dict, fonts map[int]*font) []chunk {
+func (f *file) page(page dict, fonts map[uintptr]*font) []chunk {
 	in := &interpreter{file: f, fonts: fonts, graphics: graphics{page: identity, scale: 1}, text: identity, line: identity}
-	var content []byte
+	var parts [][]byte
+	room := maxStream
 	for _, part := range f.list(page[keyContents]) {
-		if found, ok := f.resolve(part).(stream); ok && len(content) < maxStream {
-			content = append(append(content, f.decode(found)...), '\n')
+		if room <= 0 || !f.budget.token() {
+			break
+		}
+		if found, ok := f.resolve(part).(stream); ok {
+			content := f.decode(found)
+			parts = append(parts, content[:min(len(content), room)])
+			room -= len(content)
 		}
 	}
-	in.run(content, f.dict(page[keyResources]), maxDepth/4)
+	in.run(bytes.Join(parts, []byte("\n")), f.dict(page[keyResources]), maxDepth/4)
 	return in.chunks
 }
 
@@ -145,16 +153,14 @@ func (in *interpreter) setFont(operands []any, resources dict) {
 	}
 	key, _ := operands[0].(name)
 	in.size = numbers(operands[1:], 1)[0]
-	value := in.file.dict(resources["Font"])[key]
-	at, shared := value.(ref)
-	if known, ok := in.fonts[at.number]; shared && ok {
-		in.graphics.font = known
-		return
+	described := in.file.dict(in.file.dict(resources["Font"])[key])
+	at := reflect.ValueOf(described).Pointer()
+	known, ok := in.fonts[at]
+	if !ok {
+		known = in.file.font(described)
+		in.fonts[at] = known
 	}
-	in.graphics.font = in.file.font(value)
-	if shared {
-		in.fonts[at.number] = in.graphics.font
-	}
+	in.graphics.font = known
 }
 
 // numbers returns so many operands, 0 for what is no number.
@@ -273,7 +279,7 @@ func (in *interpreter) draw(text string) {
 		return
 	}
 	var out strings.Builder
-	for _, glyph := range in.graphics.font.glyphs(text) {
+	for glyph := range in.graphics.font.glyphs(text) {
 		if in.file.budget.text -= len(glyph.text); in.file.budget.text < 0 || !in.file.budget.token() {
 			break
 		}

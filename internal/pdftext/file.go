@@ -5,6 +5,7 @@ package pdftext
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strconv"
 )
@@ -18,6 +19,8 @@ type file struct {
 	trailer dict
 	budget  *budget
 	cipher  *decrypter
+	// flate reads all streams, one after the other: what it is made of is larger than most of them.
+	flate io.ReadCloser
 }
 
 func open(data []byte, b *budget) *file {
@@ -76,15 +79,15 @@ func (f *file) addTrailer(found dict) {
 // idBefore reads the two numbers at the end of what is before "obj".
 func idBefore(data []byte) (ref, bool) {
 	data = data[max(0, len(data)-32):]
-	words := bytes.FieldsFunc(data, func(r rune) bool { return r < 256 && isSpace(byte(r)) }) //nolint:gosec // below 256
-	if len(words) < 2 || len(data) == 0 || !isSpace(data[len(data)-1]) {
+	if len(data) == 0 || !isSpace(data[len(data)-1]) {
 		return ref{}, false
 	}
-	generation, err := strconv.ParseUint(string(words[len(words)-1]), 10, 16)
+	before, last := lastWord(data)
+	generation, err := strconv.ParseUint(string(last), 10, 16)
 	if err != nil {
 		return ref{}, false
 	}
-	digits := words[len(words)-2] // it may follow upon something else
+	_, digits := lastWord(before) // it may follow upon something else
 	start := len(digits)
 	for start > 0 && digits[start-1] >= '0' && digits[start-1] <= '9' {
 		start--
@@ -94,6 +97,19 @@ func idBefore(data []byte) (ref, bool) {
 		return ref{}, false
 	}
 	return ref{int(number), int(generation)}, true
+}
+
+// lastWord returns the last word, and what is before it.
+func lastWord(data []byte) (before, word []byte) {
+	until := len(data)
+	for until > 0 && isSpace(data[until-1]) {
+		until--
+	}
+	from := until
+	for from > 0 && !isSpace(data[from-1]) {
+		from--
+	}
+	return data[:from], data[from:until]
 }
 
 // unpack adds the objects that a stream is made of (ISO 32000-1, 7.5.7). One that is defined outside
@@ -117,6 +133,7 @@ func (f *file) unpack(container stream) {
 		}
 		body := &lexer{data: data, pos: int(first + offset), budget: f.budget}
 		f.objects[int(number)] = contained{body.object(maxDepth)}
+		f.budget.spend((body.pos - int(first+offset)) / bytesPerToken) // objects may be within each other
 	}
 }
 
@@ -176,9 +193,6 @@ func (f *file) list(value any) array {
 	}
 }
 
-// nodeCost is what a node of the tree of pages costs, in tokens.
-const nodeCost = 64
-
 // pages returns the dictionaries of the pages in their order, with what they inherit. Where the tree
 // of pages cannot be followed, they are taken in the order of their numbers.
 func (f *file) pages() []dict {
@@ -202,6 +216,9 @@ func (f *file) pages() []dict {
 		}
 		if kids, ok := f.resolve(this["Kids"]).(array); ok {
 			for _, kid := range kids {
+				if !f.budget.token() {
+					return
+				}
 				walk(kid, inherited, depth-1)
 			}
 			return

@@ -5,6 +5,7 @@ package pdftext
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -63,9 +64,9 @@ var charsets = []struct {
 
 var twoBytes = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 
-func (f *file) font(value any) *font {
-	described := f.dict(value)
+func (f *file) font(described dict) *font {
 	this := &font{usual: 500}
+	f.budget.spend(fontCost)
 	if encoded, ok := f.resolve(described["ToUnicode"]).(stream); ok {
 		this.toUnicode = readCMap(f.decode(encoded), f.budget)
 	}
@@ -106,14 +107,16 @@ func (f *file) composite(this *font, described dict) {
 	}
 	listed := f.list(descendant["W"])
 	f.budget.spend(len(listed))
-	for i := 0; i+1 < len(listed); {
+	for i := 0; i+1 < len(listed) && f.budget.token(); {
 		from, ok := f.number(listed[i])
 		if !ok || from < 0 || from > 65535 {
 			return
 		}
 		if each, ok := f.resolve(listed[i+1]).(array); ok {
-			f.budget.spend(len(each))
 			for j, value := range each {
+				if !f.budget.token() {
+					return
+				}
 				wide, _ := f.number(value)
 				this.widths = append(this.widths, width{uint32(from) + uint32(j), uint32(from) + uint32(j), wide})
 			}
@@ -174,33 +177,38 @@ func (f *file) single(this *font, described dict) {
 	}
 }
 
-// glyphs takes a string apart.
-func (t *font) glyphs(text string) []glyph {
-	var out []glyph
-	for text != "" {
-		size := min(t.codeSize(text), len(text))
-		raw := text[:size]
-		text = text[size:]
-		found := glyph{width: t.width(raw), space: raw == " "}
-		var known bool
-		if t.toUnicode != nil {
-			found.text, known = t.toUnicode.text(code(raw))
-		}
-		switch {
-		case known:
-		case t.charset != nil:
-			if decoded, err := t.charset.NewDecoder().String(raw); err == nil {
-				found.text = decoded
+// glyphs takes a string apart, only as far as somebody asks: its glyphs are many times as large as it is.
+func (t *font) glyphs(text string) iter.Seq[glyph] {
+	return func(yield func(glyph) bool) {
+		for text != "" {
+			size := min(t.codeSize(text), len(text))
+			if !yield(t.glyph(text[:size])) {
+				return
 			}
-		case !t.composite:
-			found.text = t.simple[raw[0]]
+			text = text[size:]
 		}
-		if found.text == "" {
-			found.text = string(utf8.RuneError)
-		}
-		out = append(out, found)
 	}
-	return out
+}
+
+func (t *font) glyph(raw string) glyph {
+	found := glyph{width: t.width(raw), space: raw == " "}
+	var known bool
+	if t.toUnicode != nil {
+		found.text, known = t.toUnicode.text(code(raw))
+	}
+	switch {
+	case known:
+	case t.charset != nil:
+		if decoded, err := t.charset.NewDecoder().String(raw); err == nil {
+			found.text = decoded
+		}
+	case !t.composite:
+		found.text = t.simple[raw[0]]
+	}
+	if found.text == "" {
+		found.text = string(utf8.RuneError)
+	}
+	return found
 }
 
 // codeSize is how many bytes the first code of a string has.

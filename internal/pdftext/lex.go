@@ -91,7 +91,7 @@ func (l *lexer) next() any {
 		}
 		l.pos++
 		if c == '<' {
-			return l.hex()
+			return string(l.hex(maxString))
 		}
 		return operator(c)
 	case '[', ']', '{', '}', ')':
@@ -154,9 +154,12 @@ func (l *lexer) literal() string {
 			}
 		case '\\':
 			out = l.escape(out)
+			out = out[:min(len(out), maxString)]
 			continue
 		}
-		out = append(out, c)
+		if len(out) < maxString {
+			out = append(out, c)
+		}
 	}
 	return string(out)
 }
@@ -201,8 +204,8 @@ func (l *lexer) escape(out []byte) []byte {
 	return append(out, code)
 }
 
-// hex reads a string in angle brackets.
-func (l *lexer) hex() string {
+// hex reads a string in angle brackets, of which no more than so many bytes are taken.
+func (l *lexer) hex(most int) []byte {
 	var out []byte
 	var high byte
 	digits := 0
@@ -218,14 +221,14 @@ func (l *lexer) hex() string {
 		}
 		if digits++; digits%2 == 1 {
 			high = digit << 4
-		} else {
+		} else if len(out) < most {
 			out = append(out, high|digit)
 		}
 	}
-	if digits%2 == 1 {
+	if digits%2 == 1 && len(out) < most {
 		out = append(out, high)
 	}
-	return string(out)
+	return out
 }
 
 func hexDigit(c byte) (byte, bool) {

@@ -61,6 +61,7 @@ func (l *lexer) array(depth int) array {
 
 func (l *lexer) dict(depth int) dict {
 	out := dict{}
+	l.budget.spend(dictCost)
 	for {
 		switch key := l.next().(type) {
 		case name:

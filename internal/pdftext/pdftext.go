@@ -57,7 +57,7 @@ func Read(ctx context.Context, data []byte) (Document, error) {
 		return Document{}, ErrLocked
 	}
 	found := f.pages()
-	fonts := map[int]*font{}
+	fonts := map[uintptr]*font{}
 	chunks := make([][]chunk, 0, len(found))
 	for _, page := range found {
 		chunks = append(chunks, f.page(page, fonts))

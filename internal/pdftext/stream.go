@@ -13,7 +13,10 @@ import (
 // decode returns the bytes of a stream. What is broken off, or in a form that texts are not in, such as
 // an image, is as much as there is of it.
 func (f *file) decode(s stream) []byte {
-	f.budget.spend(len(s.raw) / bytesPerToken)
+	if !f.budget.token() {
+		return nil
+	}
+	f.budget.spend(streamCost + len(s.raw)/bytesPerToken)
 	data := f.cipher.decrypt(s)
 	filters := f.list(s.dict["Filter"])
 	if len(filters) > 4 {
@@ -24,7 +27,7 @@ func (f *file) decode(s stream) []byte {
 		case "FlateDecode", "Fl":
 			data = f.inflate(data)
 		case "ASCIIHexDecode", "AHx":
-			data = []byte((&lexer{data: data, budget: f.budget}).hex())
+			data = (&lexer{data: data, budget: f.budget}).hex(maxStream)
 		case "ASCII85Decode", "A85":
 			data = f.fromASCII85(data)
 		case "Crypt":
@@ -37,11 +40,16 @@ func (f *file) decode(s stream) []byte {
 }
 
 func (f *file) inflate(data []byte) []byte {
-	reader, err := zlib.NewReader(bytes.NewReader(data))
+	var err error
+	if known, ok := f.flate.(zlib.Resetter); ok {
+		err = known.Reset(bytes.NewReader(data), nil)
+	} else {
+		f.flate, err = zlib.NewReader(bytes.NewReader(data))
+	}
 	if err != nil {
 		return nil
 	}
-	return f.readAll(reader)
+	return f.readAll(f.flate)
 }
 
 // readAll returns what the budget has room for; what is broken off is still a text.
