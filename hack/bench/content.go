@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
@@ -78,26 +79,7 @@ func newSource(namespace, name, url string, change ...func(*v1alpha1.FeedSource)
 
 // newItem makes the item that the operator would make of an entry.
 func newItem(source *v1alpha1.FeedSource, entry feed.Entry) *v1alpha1.FeedItem {
-	item := &v1alpha1.FeedItem{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: source.Namespace,
-			Name:      feed.ItemName(source.Name, string(source.UID), entry, feed.Trust{}),
-			Labels:    map[string]string{v1alpha1.LabelSource: source.Name},
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedSource",
-				Name: source.Name, UID: source.UID, Controller: new(true),
-			}},
-		},
-		Spec: v1alpha1.FeedItemSpec{
-			SourceRef:     v1alpha1.SourceReference{Name: source.Name, UID: source.UID},
-			GUID:          entry.GUID,
-			URL:           entry.URL,
-			Title:         entry.Title,
-			PublishedTime: &metav1.Time{Time: entry.Published},
-		},
-	}
-	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(entry.Content)
-	return item
+	return derive.Item(source, entry, feed.Trust{})
 }
 
 // posting names the destination, so that all summaries of the source are posted.

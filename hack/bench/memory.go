@@ -51,7 +51,7 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 	defer manager.stop(ctx)
 	started := time.Now()
 	if err := p.untilCounted(ctx, namespace, sources, perSource); err != nil {
-		return nil, fmt.Errorf("%w; the operator said:\n%s", err, manager.Tail(12))
+		return nil, manager.explain(err)
 	}
 	ready, wait := time.Since(started), calm
 	if o.short {
@@ -66,12 +66,11 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 		return nil, err
 	}
 	again := len(services.mastodon.Posts())
-	megabytes := float64(memory.resident) / 1e6
 	return []row{
 		atMost(fmt.Sprintf("resident memory of the operator with %d processed items, each posted to one destination", sources*perSource),
-			fmt.Sprintf("%.0f MB", megabytes), megabytes, 300, " MB"),
+			fmt.Sprintf("%.0f MB", megabytes(memory.resident)), megabytes(memory.resident), 300, " MB"),
 		atMost("items that were posted already, and were posted again", strconv.Itoa(again), float64(again), 0, ""),
-		note("the most that it was since its start", "%.0f MB", float64(memory.peak)/1e6),
+		note("the most that it was since its start", "%.0f MB", megabytes(memory.peak)),
 		note("from its start until every source was polled and counted", "%s", ready.Round(time.Second)),
 	}, nil
 }

@@ -15,14 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
-	"github.com/feed-operator/feed-operator/internal/destination"
-	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
+	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
-	"github.com/feed-operator/feed-operator/internal/provider/gemini"
 )
 
 // The operator's own defaults, but for the requests to one host (see feeds).
@@ -57,18 +54,8 @@ func startOperator(ctx context.Context, p *plane, namespace string, clock clock.
 	err = controllers.Setup(ctx, manager, controllers.Options{
 		Clock:    clock,
 		Outbound: out,
-		Providers: func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
-			return gemini.New(gemini.Config{
-				Model: described.Spec.Gemini.Model, Endpoint: described.Spec.Gemini.Endpoint, APIKey: credentials,
-				Transport: out.Transport(outbound.TransportOptions{}),
-			})
-		},
-		Destinations: func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
-			return mastodon.New(mastodon.Config{
-				Server: described.Spec.Mastodon.Server, AccessToken: credentials,
-				Transport: out.Transport(outbound.TransportOptions{FreshConnections: true}),
-			})
-		},
+		Providers:       connect.Providers(out),
+		Destinations:    connect.Destinations(out),
 		Builtin:         builtin,
 		ItemWorkers:     itemWorkers,
 		PollWorkers:     pollWorkers,
