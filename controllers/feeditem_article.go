@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"net/url"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -27,7 +27,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 ) (done bool, result ctrl.Result, err error) {
 	host := ""
 	if request.NeedsPage() {
-		host = hostOf(request.URL)
+		host = outbound.HostOf(request.URL)
 	}
 	if ready, err := r.acquire(ctx, turn, held, item, host); err != nil || !ready {
 		r.open.keep(item, open)
@@ -88,12 +88,4 @@ func articleFailed(item *v1alpha1.FeedItem, err error, host string, now metav1.T
 	outcome := failed(item, err, v1alpha1.StageArticle, host, reason, now)
 	outcome.Failure.Retryable = true
 	return outcome
-}
-
-func hostOf(raw string) string {
-	parsed, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return parsed.Hostname()
 }

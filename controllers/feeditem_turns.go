@@ -177,5 +177,5 @@ func rankOf(item *v1alpha1.FeedItem) schedule.Rank {
 }
 
 func hostResource(host string) schedule.Resource {
-	return schedule.Resource{Kind: schedule.KindHost, Name: strings.ToLower(host)}
+	return schedule.Resource{Kind: schedule.KindHost, Name: host}
 }

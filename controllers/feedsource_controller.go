@@ -99,7 +99,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if watch.eager(&source) {
 		rank.Class = classEager
 	}
-	tickets, free := turn.AcquireAll(rank, toVisit(hostOf(source.Spec.URL))...)
+	tickets, free := turn.AcquireAll(rank, toVisit(outbound.HostOf(source.Spec.URL))...)
 	if !free {
 		return ctrl.Result{}, nil // woken when the host is free, and the network is up
 	}

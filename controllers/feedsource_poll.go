@@ -61,7 +61,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	if stopping := ctx.Err() != nil; stopping {
 		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
 	}
-	if !r.Web.ended(visit, hostOf(source.Spec.URL), wasWell(source), feedErr) {
+	if !r.Web.ended(visit, outbound.HostOf(source.Spec.URL), wasWell(source), feedErr) {
 		return now, nil // it waits for the network, as the others do
 	}
 	if feedErr == nil && !found.unchanged {

@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/secrets"
@@ -129,7 +130,7 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 		status.ObservedGeneration, status.LastHandledPoll = generation, token
 		status.LastPollTime = &metav1.Time{Time: now}
 		status.ConsecutiveFailures++
-		status.Failure = failure.Record(err, v1alpha1.StagePoll, hostOf(source.Spec.URL), now)
+		status.Failure = failure.Record(err, v1alpha1.StagePoll, outbound.HostOf(source.Spec.URL), now)
 		status.Failure.Retryable = cause.Status != http.StatusGone
 		interval := polling.EffectiveInterval(source.Interval(), int(status.ConsecutiveFailures))
 		if before := status.EffectiveInterval; before != nil && !newSpec { // what the feed has declared holds also while it fails

@@ -36,6 +36,16 @@ func parseTarget(raw string) (target, error) {
 	return newTarget(parsed)
 }
 
+// HostOf returns the host of a URL as it is looked up, in whatever way it is written: in lower-case
+// ASCII, without a port. It is empty where no request can be sent to the URL.
+func HostOf(raw string) string {
+	at, err := parseTarget(raw)
+	if err != nil {
+		return ""
+	}
+	return at.url.Hostname()
+}
+
 // follow reads the Location of an answer that came from t.
 func (t target) follow(location string) (target, error) {
 	reference, err := url.Parse(strings.TrimSpace(location))
