@@ -45,12 +45,12 @@ type publisher struct {
 var assumedLimits = destination.Limits{MaxCharacters: 500, CharactersPerURL: 23}
 
 // compose makes the post of an item at a destination.
-func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem, name string) (Post, error) {
-	to, err := p.destinationNamed(ctx, source.Namespace, name)
+func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem, name client.ObjectKey) (Post, error) {
+	to, err := p.destinationNamed(ctx, name)
 	if err != nil {
 		return Post{}, err
 	}
-	post := Post{Destination: name, Account: to.account, Assumed: to.assumed, Problem: to.problem, Limit: to.limits.MaxCharacters}
+	post := Post{Destination: name.Name, Account: to.account, Assumed: to.assumed, Problem: to.problem, Limit: to.limits.MaxCharacters}
 	if to.problem != "" {
 		return post, nil
 	}
@@ -63,15 +63,15 @@ func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, it
 }
 
 // destinationNamed finds a destination, once, and asks it how long posts may be.
-func (p *Previewer) destinationNamed(ctx context.Context, namespace, name string) (*publisher, error) {
+func (p *Previewer) destinationNamed(ctx context.Context, name client.ObjectKey) (*publisher, error) {
 	if known := p.destinations[name]; known != nil {
 		return known, nil
 	}
 	known := &publisher{limits: assumedLimits}
 	var described v1alpha1.FeedDestination
-	switch err := p.Objects.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &described); {
+	switch err := p.Objects.Get(ctx, name, &described); {
 	case apierrors.IsNotFound(err):
-		known.problem = p.missing("FeedDestination", name)
+		known.problem = p.missing("FeedDestination", name.Name)
 	case err != nil:
 		return nil, err
 	default:
@@ -91,7 +91,7 @@ func (p *Previewer) destinationNamed(ctx context.Context, namespace, name string
 		}
 	}
 	if p.destinations == nil {
-		p.destinations = map[string]*publisher{}
+		p.destinations = map[client.ObjectKey]*publisher{}
 	}
 	p.destinations[name] = known
 	return known, nil

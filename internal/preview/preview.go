@@ -17,6 +17,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
@@ -49,8 +50,9 @@ type Previewer struct {
 	// Entries is how many of the newest entries are worked on; 0 is for those that would become items.
 	Entries int
 
-	providers    map[string]*caller
-	destinations map[string]*publisher
+	// A name means something else in each namespace.
+	providers    map[client.ObjectKey]*caller
+	destinations map[client.ObjectKey]*publisher
 }
 
 // Feed is what was read, and what would become of it if the source were new.
@@ -215,7 +217,7 @@ func (p *Previewer) Work(ctx context.Context, source *v1alpha1.FeedSource, item 
 	}
 	item.Status.Summary = outcome.Summary
 	for _, ref := range source.Spec.Destinations {
-		post, err := p.compose(ctx, source, item, ref.Name)
+		post, err := p.compose(ctx, source, item, client.ObjectKey{Namespace: source.Namespace, Name: ref.Name})
 		if err != nil {
 			return nil, err
 		}

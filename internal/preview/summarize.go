@@ -58,7 +58,7 @@ func (p *Previewer) summarize(ctx context.Context, source *v1alpha1.FeedSource, 
 			outcome.Reason, outcome.Problem = v1alpha1.ReasonAPIFailed, ""
 			return nil
 		case errors.Is(err, provider.ErrNoneAvailable):
-			outcome.Reason, outcome.Problem = v1alpha1.ReasonWaiting, p.whyNone(links, request.Screening != nil)
+			outcome.Reason, outcome.Problem = v1alpha1.ReasonWaiting, p.whyNone(item.Namespace, links, request.Screening != nil)
 			return nil
 		case err != nil:
 			return err
@@ -85,7 +85,10 @@ func (p *Previewer) ask(ctx context.Context, item *v1alpha1.FeedItem, chain prov
 	if request.Screening != nil {
 		stage = v1alpha1.StageScreen
 	}
-	chain.Acquire, chain.Now, chain.Patience = p.acquire, p.Now, lifecycle.DefaultInPlace.MaxWait
+	chain.Now, chain.Patience = p.Now, lifecycle.DefaultInPlace.MaxWait
+	chain.Acquire = func(ctx context.Context, links []provider.Link) (provider.Call, error) {
+		return p.acquire(ctx, item.Namespace, links)
+	}
 	chain.Repeat = func(failed *failure.Error, calls int, waited time.Duration) (time.Duration, bool) {
 		return lifecycle.DefaultInPlace.Wait(stage, failed, calls, waited, item.Name)
 	}
@@ -106,9 +109,9 @@ func (p *Previewer) ask(ctx context.Context, item *v1alpha1.FeedItem, chain prov
 
 // acquire waits for the pace of the first link that can be called. One that refuses its credentials or
 // asks for a pause is not called again in this preview.
-func (p *Previewer) acquire(ctx context.Context, links []provider.Link) (provider.Call, error) {
+func (p *Previewer) acquire(ctx context.Context, namespace string, links []provider.Link) (provider.Call, error) {
 	for _, link := range links {
-		known := p.providers[link.Name]
+		known := p.providers[client.ObjectKey{Namespace: namespace, Name: link.Name}]
 		if known == nil { // the built-in one
 			return provider.Call{Link: link, Release: func(provider.Response, error) {}}, nil
 		}
@@ -146,7 +149,7 @@ func (p *Previewer) chainOf(ctx context.Context, source *v1alpha1.FeedSource, sc
 	judges, err := p.linksTo(ctx, source.Namespace, source.Judges())
 	first := ""
 	for _, link := range writers {
-		if known := p.providers[link.Name]; known == nil || known.unavailable == "" {
+		if known := p.providers[client.ObjectKey{Namespace: source.Namespace, Name: link.Name}]; known == nil || known.unavailable == "" {
 			first = link.Name
 			break
 		}
@@ -160,7 +163,7 @@ func (p *Previewer) chainOf(ctx context.Context, source *v1alpha1.FeedSource, sc
 func (p *Previewer) linksTo(ctx context.Context, namespace string, refs []v1alpha1.ProviderReference) ([]provider.Link, error) {
 	links := make([]provider.Link, 0, len(refs))
 	for _, ref := range refs {
-		known, err := p.providerNamed(ctx, namespace, ref.Name)
+		known, err := p.providerNamed(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name})
 		if err != nil {
 			return nil, err
 		}
@@ -170,16 +173,16 @@ func (p *Previewer) linksTo(ctx context.Context, namespace string, refs []v1alph
 }
 
 // providerNamed finds a provider, once.
-func (p *Previewer) providerNamed(ctx context.Context, namespace, name string) (*caller, error) {
+func (p *Previewer) providerNamed(ctx context.Context, name client.ObjectKey) (*caller, error) {
 	if known := p.providers[name]; known != nil {
 		return known, nil
 	}
-	known := &caller{link: provider.Link{Name: name}}
+	known := &caller{link: provider.Link{Name: name.Name}}
 	var described v1alpha1.AIProvider
-	err := p.Objects.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &described)
+	err := p.Objects.Get(ctx, name, &described)
 	switch {
 	case apierrors.IsNotFound(err):
-		known.unavailable = p.missing("AIProvider", name)
+		known.unavailable = p.missing("AIProvider", name.Name)
 	case err != nil:
 		return nil, err
 	case described.Spec.Suspend:
@@ -191,7 +194,7 @@ func (p *Previewer) providerNamed(ctx context.Context, namespace, name string) (
 		}
 		credentials := ""
 		if ref := described.SecretRef(); ref != nil {
-			credentials, _, err = secrets.Of(ctx, p.Objects, namespace, *ref, secrets.KeyAPIKey)
+			credentials, _, err = secrets.Of(ctx, p.Objects, name.Namespace, *ref, secrets.KeyAPIKey)
 		}
 		if err == nil {
 			known.link.Provider, err = p.Providers(&described, credentials)
@@ -201,17 +204,17 @@ func (p *Previewer) providerNamed(ctx context.Context, namespace, name string) (
 		}
 	}
 	if p.providers == nil {
-		p.providers = map[string]*caller{}
+		p.providers = map[client.ObjectKey]*caller{}
 	}
 	p.providers[name] = known
 	return known, nil
 }
 
 // whyNone says why none of the providers of a chain could be called.
-func (p *Previewer) whyNone(links []provider.Link, screening bool) string {
+func (p *Previewer) whyNone(namespace string, links []provider.Link, screening bool) string {
 	var why []string
 	for _, link := range links {
-		switch known := p.providers[link.Name]; {
+		switch known := p.providers[client.ObjectKey{Namespace: namespace, Name: link.Name}]; {
 		case known != nil && known.unavailable != "":
 			why = append(why, link.Name+": "+known.unavailable)
 		case screening && !link.Screens:
