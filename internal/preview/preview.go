@@ -199,6 +199,9 @@ func (p *Previewer) Work(ctx context.Context, source *v1alpha1.FeedSource, item 
 		outcome.Reason, outcome.Problem = v1alpha1.ReasonInvalidContent, failure.Classify(err).Error()
 		return outcome, nil
 	}
+	if from.Documents, err = p.readsDocuments(ctx, source, derive.ToBeScreened(item, source)); err != nil {
+		return nil, err
+	}
 	text, err := article.NewFetcher(p.Outbound).Fetch(ctx, from)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

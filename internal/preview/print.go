@@ -138,8 +138,12 @@ func (p *Printer) Outcome(source *v1alpha1.FeedSource, done *Outcome) {
 		if text.FromFeed {
 			where = "from the feed"
 		}
-		p.say("Article", fmt.Sprintf("%d characters, %s", prose.Count(text.Text), where))
-		p.quote(text.Text, firstLines)
+		if text.Text == "" {
+			p.say("Article", "a PDF document without a text, "+where)
+		} else {
+			p.say("Article", fmt.Sprintf("%d characters, %s", prose.Count(text.Text), where))
+			p.quote(text.Text, firstLines)
+		}
 	}
 	for _, failed := range done.Failed {
 		p.say("Failed", failed)

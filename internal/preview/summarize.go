@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type caller struct {
 	link provider.Link
 	// unavailable says why it is not called; empty where it is.
 	unavailable string
+	// documents says that it reads PDF documents as they are.
+	documents bool
 	// pace is the time between two calls at least, and next when the next one may be made.
 	pace time.Duration
 	next time.Time
@@ -180,6 +183,7 @@ func (p *Previewer) providerNamed(ctx context.Context, name client.ObjectKey) (*
 	known := &caller{link: provider.Link{Name: name.Name}}
 	var described v1alpha1.AIProvider
 	err := p.Objects.Get(ctx, name, &described)
+	known.documents = err == nil && described.ReadsDocuments() // also where it is not called, as in the operator
 	switch {
 	case apierrors.IsNotFound(err):
 		known.unavailable = p.missing("AIProvider", name.Name)
@@ -208,6 +212,15 @@ func (p *Previewer) providerNamed(ctx context.Context, name client.ObjectKey) (*
 	}
 	p.providers[name] = known
 	return known, nil
+}
+
+// readsDocuments says whether any provider that an item is for next reads PDF documents that have no text.
+func (p *Previewer) readsDocuments(ctx context.Context, source *v1alpha1.FeedSource, screening bool) (bool, error) {
+	links, _, err := p.chainOf(ctx, source, screening)
+	return slices.ContainsFunc(links, func(link provider.Link) bool {
+		known := p.providers[client.ObjectKey{Namespace: source.Namespace, Name: link.Name}]
+		return known != nil && known.documents
+	}), err
 }
 
 // whyNone says why none of the providers of a chain could be called.
