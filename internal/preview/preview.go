@@ -109,6 +109,7 @@ func (p *Previewer) Read(ctx context.Context, source *v1alpha1.FeedSource) (*Fee
 	if err != nil {
 		return nil, p.unreadable(ctx, source, err)
 	}
+	document.ClampDates(p.Now())
 	source.Status.Title, source.Status.Format = redact.Within(document.Title, 512), document.Format // as posts may name it
 	return p.plan(source, &Feed{Document: document, MovedTo: response.MovedTo}, keep)
 }
