@@ -334,3 +334,40 @@ func TestKubectlFindsThePlugin(t *testing.T) {
 		t.Errorf("%v %s", err, out)
 	}
 }
+
+// R5.6: what URLs hold of credentials is in nothing that the program writes, however short it is.
+func TestCredentialsInURLsAreNotWritten(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	secret := strings.Replace(web.FeedURL(), "://", "://mallory:s3cret@", 1) + "?format=rss&token=t0k3n"
+	list := `<opml version="2.0"><head/><body><outline text="` + strings.ReplaceAll(secret, "&", "&amp;") + `" xmlUrl="` + strings.ReplaceAll(secret, "&", "&amp;") + `"/></body></opml>`
+	manifest := "apiVersion: feeds.feed-operator.io/v1alpha1\nkind: FeedSource\nmetadata: {name: press}\nspec: {url: '" + secret + "'}\n"
+	broken := strings.Replace(manifest, "/feed.xml", "/gone.xml", 1)
+	for _, test := range []struct {
+		in   string
+		args []string
+		code int
+		says string
+	}{
+		{"", []string{"preview", secret, "--allow-cidr", "127.0.0.0/8"}, 0, web.FeedURL()},
+		{"", []string{"preview", secret, "--allow-cidr", "127.0.0.0/8", "-o", "yaml"}, 0, "tag:news-1"},
+		{"", []string{"preview", secret}, 1, "PollFailed"},
+		{"", []string{secret}, 2, "there is no command"},
+		{manifest, []string{"preview", "-f", "-", "--allow-cidr", "127.0.0.0/8"}, 0, web.FeedURL()},
+		{broken, []string{"preview", "-f", "-", "--allow-cidr", "127.0.0.0/8"}, 1, "404"},
+		{manifest, []string{"export", "-f", "-"}, 0, `xmlUrl="` + web.FeedURL() + `?format=rss"`},
+		{manifest, []string{"export", "-f", "-"}, 0, "source/press: the credentials in its URL are left out"},
+		{list, []string{"import", "-"}, 1, "put them into a Secret"},
+	} {
+		code, out, complaint := feed(t, "default", test.in, test.args...)
+		if code != test.code || !strings.Contains(out+complaint, test.says) {
+			t.Errorf("%v: %d %s\n%s", test.args, code, complaint, out)
+		}
+		for _, part := range []string{"s3cret", "t0k3n", "mallory:"} {
+			if strings.Contains(out+complaint, part) {
+				t.Errorf("%v: %q is written:\n%s\n%s", test.args, part, out, complaint)
+			}
+		}
+	}
+}

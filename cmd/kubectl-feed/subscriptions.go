@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/opml"
 	"github.com/feed-operator/feed-operator/internal/preview"
+	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/terminal"
 )
 
@@ -76,7 +77,7 @@ func importList(command *cobra.Command, name string, template v1alpha1.FeedSourc
 		if entry.Refused {
 			refused++
 		}
-		command.PrintErrf("Skipped %q: %s\n", terminal.Line(entry.Title), terminal.Line(entry.Why))
+		command.PrintErrf("Skipped %q: %s\n", redact.Text(terminal.Line(entry.Title)), terminal.Line(entry.Why))
 	}
 	for i := range sources {
 		text, err := yaml.Marshal(&sources[i])
@@ -118,7 +119,7 @@ func newExport(cluster *cluster) *cobra.Command {
 		Use:   "export",
 		Short: "Write the FeedSources as the subscriptions of a feed reader (OPML)",
 		Long: `Write the FeedSources of the namespace as OPML on standard output, which any feed reader can import. It holds
-the feeds' URLs as they are, but no Secrets.`,
+the feeds' URLs, but neither Secrets nor what URLs hold of credentials: user names, passwords, tokens.`,
 		Example: `  kubectl feed export -A > subscriptions.opml
   kubectl feed export -f sources.yaml`,
 		Args: arguments(cobra.NoArgs),
@@ -127,7 +128,13 @@ the feeds' URLs as they are, but no Secrets.`,
 			if err != nil {
 				return err
 			}
-			return opml.Write(command.OutOrStdout(), opml.Document{Title: "Subscriptions of feed-operator", Feeds: opml.Feeds(sources)})
+			feeds := opml.Feeds(sources)
+			for i := range sources {
+				if feeds[i].URL != sources[i].Spec.URL {
+					command.PrintErrf("source/%s: the credentials in its URL are left out\n", sources[i].Name)
+				}
+			}
+			return opml.Write(command.OutOrStdout(), opml.Document{Title: "Subscriptions of feed-operator", Feeds: feeds})
 		},
 	}
 	addEverywhere(command, &everywhere)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // Sources makes a FeedSource of each feed, like template but for its name and its URL. Feeds that cannot
@@ -56,7 +57,7 @@ func Sources(feeds []Feed, template v1alpha1.FeedSource) (sources []v1alpha1.Fee
 	return sources, skipped
 }
 
-// Feeds makes the list of some FeedSources.
+// Feeds makes the list of some FeedSources. What their URLs hold of credentials is left out.
 func Feeds(sources []v1alpha1.FeedSource) []Feed {
 	feeds := make([]Feed, 0, len(sources))
 	for i := range sources {
@@ -64,7 +65,7 @@ func Feeds(sources []v1alpha1.FeedSource) []Feed {
 		feeds = append(feeds, Feed{
 			Name:   source.Name,
 			Title:  cmp.Or(line(source.Annotations[v1alpha1.AnnotationTitle]), line(source.Status.Title), source.Name),
-			URL:    source.Spec.URL,
+			URL:    redact.WithoutCredentials(source.Spec.URL),
 			Folder: folderOf(source.Annotations[v1alpha1.AnnotationFolder]),
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/prose"
 	"github.com/feed-operator/feed-operator/internal/terminal"
 )
@@ -73,10 +74,10 @@ func pad(label string) string {
 func (p *Printer) Feed(source *v1alpha1.FeedSource, read *Feed) {
 	document := read.Document
 	p.write("%s\n", terminal.Clip(terminal.Line(source.Name+" · "+document.Title), textWidth))
-	p.say("Feed", shownURL(source.Spec.URL))
+	p.say("Feed", failure.Mask(source.Spec.URL))
 	p.say("Format", fmt.Sprintf("%s, %s", document.Format, entries(len(document.Entries))))
 	if read.MovedTo != "" {
-		p.say("Moved", "for good, to "+shownURL(read.MovedTo)+": set spec.url to that")
+		p.say("Moved", "for good, to "+failure.Mask(read.MovedTo)+": set spec.url to that")
 	}
 	p.say("Warning", document.Warning())
 	p.say("First poll", firstPoll(read))
@@ -218,13 +219,4 @@ func (p *Printer) post(post *Post) {
 		p.quote("[content warning] "+post.ContentWarning, 0)
 	}
 	p.quote(post.Text, 0)
-}
-
-// shownURL is a URL without what may be a secret in it.
-func shownURL(raw string) string {
-	before, _, query := strings.Cut(raw, "?")
-	if query {
-		return before + "?…"
-	}
-	return before
 }

@@ -11,8 +11,9 @@ import (
 var (
 	// A URL in quotes, as errors of net/url and net/http have it: its query may hold anything.
 	quotedQuery = regexp.MustCompile(`("[A-Za-z][A-Za-z0-9+.-]*://[^\s"'?#]*)\?(?:[^"\\\n]|\\.)*"`)
-	// A URL up to the end of the word: its user info and its query may hold credentials.
-	urlUserInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'@]*@`)
+	// A URL up to the end of the word: its user info, which may have single quotes in it
+	// (RFC 3986, 3.2.1), and its query may hold credentials.
+	urlUserInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"@]*@`)
 	urlQuery    = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s"'?#]*)\?[^\s"'#]*`)
 	// "Authorization: Bearer x", "Bearer x", "Basic x".
 	authHeader = regexp.MustCompile(`(?i)\b(authorization["']?\s*[:=]\s*["']?)[^\r\n"',;]+`)

@@ -6,6 +6,8 @@ package redact
 import (
 	"net/url"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // secretParameter is what parameters are called that hold a credential.
@@ -15,8 +17,14 @@ var secretParameter = regexp.MustCompile(`(?i)^(?:[a-z0-9]+[-_])*(?:api[-_]?key|
 // slug is made of words, such as world-news-2026.
 var slug = regexp.MustCompile(`(?:^|[-_. +])[a-z]{5,}(?:$|[-_. +])`)
 
+// isCredential says whether a parameter is named like a credential, and is none of the words that may be
+// called so: a key may be a search term, or the name of a section.
+func isCredential(name, value string) bool {
+	return secretParameter.MatchString(name) && !isWord(value) && !slug.MatchString(value)
+}
+
 // RememberURL remembers the password of a URL, and the parameters of its query that are named like
-// credentials, but for those that are words: a key may be a search term, or the name of a section.
+// credentials, but for those that are words.
 func RememberURL(address string) {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -26,13 +34,36 @@ func RememberURL(address string) {
 		Remember(password)
 	}
 	for name, values := range parsed.Query() {
-		if !secretParameter.MatchString(name) {
-			continue
-		}
 		for _, value := range values {
-			if !isWord(value) && !slug.MatchString(value) {
+			if isCredential(name, value) {
 				Remember(value)
 			}
 		}
 	}
+}
+
+// WithoutCredentials returns a URL without its user info, and without the parameters of its query that
+// RememberURL would remember; all else stays as it is. What is no URL is masked like other texts.
+func WithoutCredentials(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return Text(address)
+	}
+	parameters := strings.Split(parsed.RawQuery, "&")
+	kept := slices.DeleteFunc(slices.Clone(parameters), func(parameter string) bool {
+		name, value, _ := strings.Cut(parameter, "=")
+		return isCredential(unescaped(name), unescaped(value))
+	})
+	if parsed.User == nil && len(kept) == len(parameters) {
+		return address
+	}
+	parsed.User, parsed.RawQuery = nil, strings.Join(kept, "&")
+	return parsed.String()
+}
+
+func unescaped(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
 }
