@@ -7,10 +7,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,7 +55,7 @@ func keyOf(object client.Object, name client.ObjectKey) objectKey {
 // Sources are the FeedSources of the files, in their order.
 func (o *Objects) Sources() []*v1alpha1.FeedSource { return o.sources }
 
-// Read takes in the manifests of a file. Kinds that have nothing to do with a preview are passed over. The
+// Read takes in the manifests of a file, also those in Lists. Kinds that have nothing to do with a preview are passed over. The
 // error holds no value of a Secret.
 func (o *Objects) Read(file io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(file, maxManifests+1))
@@ -94,6 +96,8 @@ func (o *Objects) take(document []byte) error {
 		object = &v1alpha1.FeedDestination{}
 	case corev1.SchemeGroupVersion.WithKind("Secret"):
 		object = &corev1.Secret{}
+	case corev1.SchemeGroupVersion.WithKind("List"):
+		return o.takeList(document)
 	default:
 		return nil
 	}
@@ -110,13 +114,40 @@ func (o *Objects) take(document []byte) error {
 	return nil
 }
 
-// Add takes in an object as if it were in a file. Of two of the same name the last one counts.
+// takeList takes in what kubectl writes of several objects.
+func (o *Objects) takeList(document []byte) error {
+	var list struct {
+		metav1.TypeMeta `json:",inline"`
+
+		Metadata any               `json:"metadata"`
+		Items    []json.RawMessage `json:"items"`
+	}
+	if yaml.UnmarshalStrict(document, &list) != nil { // what is wrong may be the value of a Secret
+		return errors.New("a List in it cannot be read: it must have items, and no key twice")
+	}
+	for i, item := range list.Items {
+		if err := o.take(item); err != nil {
+			return fmt.Errorf("items[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// Add takes in an object as if it were in a file. Of two of the same name the last one counts, at
+// the place of the first.
 func (o *Objects) Add(object client.Object) {
 	if object.GetNamespace() == "" {
 		object.SetNamespace(o.Namespace)
 	}
 	if source, ok := object.(*v1alpha1.FeedSource); ok {
-		o.sources = append(o.sources, source)
+		same := func(other *v1alpha1.FeedSource) bool {
+			return client.ObjectKeyFromObject(other) == client.ObjectKeyFromObject(source)
+		}
+		if at := slices.IndexFunc(o.sources, same); at >= 0 {
+			o.sources[at] = source
+		} else {
+			o.sources = append(o.sources, source)
+		}
 	}
 	if secret, ok := object.(*corev1.Secret); ok {
 		for key, value := range secret.StringData {
