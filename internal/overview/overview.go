@@ -135,6 +135,7 @@ func howItIs(source *v1alpha1.FeedSource) string {
 	}
 	for _, kind := range []string{
 		v1alpha1.ConditionCreationPaused, v1alpha1.ConditionDamaged, v1alpha1.ConditionMemoryRebuilt, v1alpha1.ConditionNotificationsBlocked,
+		v1alpha1.ConditionFiltersFailing,
 	} {
 		if condition := meta.FindStatusCondition(conditions, kind); condition != nil && condition.Status == metav1.ConditionTrue {
 			said += ". " + condition.Message
