@@ -4,8 +4,12 @@
 package derive
 
 import (
+	"time"
+
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
 // gone is the HTTP status of a document that has been removed for good (RFC 9110, 15.5.11).
@@ -20,4 +24,44 @@ func PollReason(cause *failure.Error) string {
 		return v1alpha1.ReasonNotAFeed
 	}
 	return v1alpha1.ReasonPollFailed
+}
+
+// Timing is what a source itself says about when it is polled next. What a process knows besides is left
+// out: LastPoll, Heartbeat, FirstSeen and NetworkBack.
+func Timing(source *v1alpha1.FeedSource) polling.Timing {
+	newSpec := source.Status.ObservedGeneration != source.Generation
+	timing := polling.Timing{
+		UID:      string(source.UID),
+		Interval: intervalInForce(source),
+		Failing:  source.Status.ConsecutiveFailures > 0,
+		Changed:  newSpec || PollForced(source),
+	}
+	timing.Declared = !timing.Failing && timing.Interval > source.Interval()
+	if t := source.Status.NotBefore; t != nil && !newSpec { // it may be another server now
+		timing.NotBefore = t.Time
+	}
+	if t := source.Status.LastPollTime; t != nil {
+		timing.RecordedPoll = t.Time
+	}
+	return timing
+}
+
+// intervalInForce is the source's own, or the longer one that its last poll has led to.
+func intervalInForce(source *v1alpha1.FeedSource) time.Duration {
+	own, recorded := source.Interval(), source.Status.EffectiveInterval
+	if recorded == nil || source.Status.ObservedGeneration != source.Generation {
+		return polling.EffectiveInterval(own, int(source.Status.ConsecutiveFailures))
+	}
+	return polling.InForce(own, recorded.Duration)
+}
+
+// PollForced says whether a person asks for a poll that was not made yet.
+func PollForced(source *v1alpha1.FeedSource) bool {
+	token := PollToken(source)
+	return token != "" && token != source.Status.LastHandledPoll
+}
+
+// PollToken is the value of the poll annotation, in the form in which it is compared and kept.
+func PollToken(source *v1alpha1.FeedSource) string {
+	return lifecycle.TokenOf(source.Annotations[v1alpha1.AnnotationPoll])
 }

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/terminal"
 )
@@ -144,35 +145,30 @@ func howItIs(source *v1alpha1.FeedSource) string {
 	return said
 }
 
-// nextPoll is when the operator polls a source next, by the rules by which it does.
+// heartbeat is how often the operator writes down polls without news.
+const heartbeat = time.Hour
+
+// nextPoll is when the operator polls a source next, as far as the source itself says it.
 func (w *writer) nextPoll(source *v1alpha1.FeedSource) string {
 	switch {
 	case source.Spec.Suspend:
 		return "suspended"
-	case meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionStalled):
+	case ended(source):
 		return "never"
 	}
-	token := source.Annotations[v1alpha1.AnnotationPoll]
-	timing := polling.Timing{
-		UID:       string(source.UID),
-		Interval:  polling.EffectiveInterval(source.Interval(), int(source.Status.ConsecutiveFailures)),
-		Failing:   source.Status.ConsecutiveFailures > 0,
-		Changed:   source.Status.ObservedGeneration != source.Generation || token != "" && token != source.Status.LastHandledPoll,
-		FirstSeen: w.Now,
-	}
-	if last := source.Status.LastPollTime; last != nil {
-		timing.RecordedPoll = last.Time
-	}
-	if !timing.Failing {
-		timing.LastPoll = w.Now // polls without news are not written down: the next slot counts
-	}
-	if effective := source.Status.EffectiveInterval; effective != nil {
-		timing.Interval = effective.Duration
-	}
-	if notBefore := source.Status.NotBefore; notBefore != nil {
-		timing.NotBefore = notBefore.Time
-	}
+	timing := derive.Timing(source)
+	timing.FirstSeen, timing.Heartbeat = w.Now, heartbeat
 	return w.in(polling.Due(timing))
+}
+
+// ended says whether a source is not polled until a person changes something, which nobody has yet. One
+// that is gone is polled once more where that is asked for.
+func ended(source *v1alpha1.FeedSource) bool {
+	stalled := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Status != metav1.ConditionTrue || source.Status.ObservedGeneration != source.Generation {
+		return false
+	}
+	return stalled.Reason != v1alpha1.ReasonFeedGone || !derive.PollForced(source)
 }
 
 func (w *writer) items() {
