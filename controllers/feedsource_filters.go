@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,10 +17,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/filter"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
-
-// filterTime is how long the filters of a source may keep a poll from going on. What is not judged
-// then waits for the next poll: no source can keep the others from being polled.
-const filterTime = 10 * time.Second
 
 // compiledFilters are the filters of one generation of a source, or why they cannot work.
 type compiledFilters struct {
@@ -57,43 +52,15 @@ type sifted struct {
 	kept, dropped []feed.Entry
 	// unjudged entries came after the time was up.
 	unjudged []feed.Entry
-	failing  []failingFilter
+	failing  []filter.Failing
 }
 
-// failingFilter is a filter that could not be evaluated for some entries.
-type failingFilter struct {
-	filter.Failure
-
-	entries int
-}
-
-// sift divides entries that were never seen by what the filters say. At least one is judged, however
-// little time there is, so that each poll gets on.
+// sift divides entries that were never seen by what the filters say.
 func sift(ctx context.Context, filters *filter.Set, fresh []feed.Entry) sifted {
-	var found sifted
-	if filters.Empty() {
-		found.kept = fresh
-		return found
-	}
-	for i, entry := range fresh {
-		if i > 0 && ctx.Err() != nil {
-			found.unjudged = fresh[i:]
-			break
-		}
-		said := filters.Judge(ctx, entry)
-		if said.Keep {
-			found.kept = append(found.kept, entry)
-		} else {
-			found.dropped = append(found.dropped, entry)
-		}
-		for _, failed := range said.Failures {
-			at := slices.IndexFunc(found.failing, func(f failingFilter) bool { return f.Failure == failed })
-			if at < 0 {
-				at = len(found.failing)
-				found.failing = append(found.failing, failingFilter{Failure: failed})
-			}
-			found.failing[at].entries++
-		}
+	said := filters.Sift(ctx, fresh)
+	found := sifted{kept: said.Kept, unjudged: said.Unjudged, failing: said.Failing}
+	for _, dropped := range said.Dropped {
+		found.dropped = append(found.dropped, dropped.Entry)
 	}
 	return found
 }
@@ -108,11 +75,11 @@ func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSour
 	if err != nil {
 		return sifted{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, filterTime)
+	limited, cancel := context.WithTimeout(ctx, filter.MaxTime)
 	defer cancel()
 	found := sift(limited, filters, fresh)
 	for _, failing := range found.failing {
-		ctrl.LoggerFrom(ctx).Info("Filter failed", "filter", failing.Filter, "reason", failing.Reason, "entries", failing.entries)
+		ctrl.LoggerFrom(ctx).Info("Filter failed", "filter", failing.Filter, "reason", failing.Reason, "entries", failing.Entries)
 	}
 	return found, ctx.Err()
 }
@@ -132,16 +99,7 @@ func (s sifted) settle(plan *polling.Plan, firstPoll bool) {
 
 // message says which filters could not be evaluated; empty: all could.
 func (s sifted) message() string {
-	var said []string
-	for _, failing := range s.failing {
-		said = append(said, fmt.Sprintf("The filter %s could not be evaluated for %d of the new entries, and has dropped none of them: %s",
-			failing.Filter, failing.entries, failing.Reason))
-	}
-	if len(s.unjudged) > 0 {
-		said = append(said, fmt.Sprintf("The filters take too long, so %d of the new entries were not judged in this poll; "+
-			"those of a first poll count as seen, others wait for the next poll: make the expressions simpler", len(s.unjudged)))
-	}
-	return strings.Join(said, ". ")
+	return filter.Sifted{Unjudged: s.unjudged, Failing: s.failing}.Message()
 }
 
 // setFiltersFailing says which filters could not be evaluated for the last entries that were new.

@@ -149,12 +149,6 @@ func inWords(issues *cel.Issues) error {
 // Empty says whether there is no filter.
 func (s *Set) Empty() bool { return s == nil || len(s.drop)+len(s.keep) == 0 }
 
-// Keep says whether an entry is wanted, and why it is not.
-func (s *Set) Keep(entry feed.Entry) (keep bool, why string) {
-	verdict := s.Judge(context.Background(), entry)
-	return verdict.Keep, verdict.Why
-}
-
 // Judge says whether an entry is wanted: none of the filters that drop matches it, and of those that
 // keep, if there are any, one does. Their order means nothing. A filter that fails drops nothing.
 //

@@ -129,8 +129,12 @@ func TestFiltersDecideTogether(t *testing.T) {
 			if diff := cmp.Diff(test.want, set.Judge(t.Context(), advisory)); diff != "" {
 				t.Error(diff)
 			}
-			if kept, why := set.Keep(advisory); kept != test.want.Keep || why != test.want.Why {
-				t.Errorf("Keep says %t %q", kept, why)
+			sifted := set.Sift(t.Context(), []feed.Entry{advisory, advisory})
+			if len(sifted.Kept) == 2 != test.want.Keep || len(sifted.Kept)+len(sifted.Dropped) != 2 || !test.want.Keep && sifted.Dropped[1].Why != test.want.Why {
+				t.Errorf("sifted: %+v", sifted)
+			}
+			if len(sifted.Failing) != len(test.want.Failures) || len(sifted.Failing) > 0 && sifted.Failing[0].Entries != 2 {
+				t.Errorf("failing: %+v", sifted.Failing)
 			}
 		})
 	}
@@ -243,15 +247,15 @@ func TestAnEntryIsSeenWithinItsBounds(t *testing.T) {
 		`title.size() == 1024`, `url.size() == 4096`, `author.size() == 256`, `categories.size() == 32`,
 		`categories[0].size() == 128`, `categories[1] == '\uFFFD'`, `content.size() == 32768`,
 	} {
-		if kept, why := mustCompile(t, keep("f", expression)).Keep(endless); !kept {
-			t.Errorf("%s: %s", expression, why)
+		if said := mustCompile(t, keep("f", expression)).Judge(t.Context(), endless); !said.Keep {
+			t.Errorf("%s: %s", expression, said.Why)
 		}
 	}
 	if len(endless.Categories) != 42 || endless.Categories[1] != "\xff" {
 		t.Error("the entry was changed")
 	}
-	if kept, why := mustCompile(t, keep("f", `title == '' && url == '' && author == '' && categories == [] && content == '' && published == null`)).Keep(feed.Entry{}); !kept {
-		t.Errorf("an empty entry: %s", why)
+	if said := mustCompile(t, keep("f", `title == '' && url == '' && author == '' && categories == [] && content == '' && published == null`)).Judge(t.Context(), feed.Entry{}); !said.Keep {
+		t.Errorf("an empty entry: %s", said.Why)
 	}
 }
 
@@ -275,14 +279,14 @@ func TestASetIsSafeForConcurrentUse(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 50 {
-				if kept, why := set.Keep(advisory); !kept {
-					t.Error(why)
+				if said := set.Judge(t.Context(), advisory); !said.Keep {
+					t.Error(said.Why)
 				}
 			}
 		})
 	}
 	group.Wait()
-	if kept, _ := (*filter.Set)(nil).Keep(advisory); !kept || !(*filter.Set)(nil).Empty() {
+	if !(*filter.Set)(nil).Judge(t.Context(), advisory).Keep || !(*filter.Set)(nil).Empty() {
 		t.Error("no set drops something")
 	}
 }

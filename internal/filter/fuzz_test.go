@@ -49,8 +49,9 @@ func FuzzJudge(f *testing.F) {
 			if len(said.Failures) > 0 && !said.Keep || said.Keep == (said.Why != "") {
 				t.Fatalf("verdict %+v", said)
 			}
-			if kept, why := set.Keep(entry); kept != said.Keep || why != said.Why {
-				t.Fatalf("verdict %+v, then %t %q", said, kept, why)
+			sifted := set.Sift(t.Context(), []feed.Entry{entry})
+			if len(sifted.Kept) == 1 != said.Keep || !said.Keep && sifted.Dropped[0].Why != said.Why {
+				t.Fatalf("verdict %+v, then %+v", said, sifted)
 			}
 		}
 	})

@@ -25,6 +25,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/filter"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -66,7 +67,9 @@ type Feed struct {
 	// Created is how many would become items, and Remembered how many would only be remembered as seen.
 	Created, Remembered int
 	// Dropped are the entries that the filters of the source drop.
-	Dropped []Dropped
+	Dropped []filter.Dropped
+	// FiltersFailing says which filters could not be evaluated; empty: all could.
+	FiltersFailing string
 }
 
 // Entry is an entry and the item that would be made of it.
@@ -75,11 +78,6 @@ type Entry struct {
 	Item *v1alpha1.FeedItem
 	// KnownBy says what the entry would be known by.
 	KnownBy string
-}
-
-// Dropped is an entry that a filter drops, and why.
-type Dropped struct {
-	Title, Why string
 }
 
 // UnreadableError says that a feed cannot be read, in the words of the source's condition.
@@ -97,7 +95,7 @@ func (p *Previewer) Read(ctx context.Context, source *v1alpha1.FeedSource) (*Fee
 	if err != nil {
 		return nil, err
 	}
-	keep, err := keeperOf(source)
+	filters, err := filter.Compile(source.Spec.Filters)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +109,7 @@ func (p *Previewer) Read(ctx context.Context, source *v1alpha1.FeedSource) (*Fee
 	}
 	document.ClampDates(p.Now())
 	source.Status.Title, source.Status.Format = redact.Within(document.Title, 512), document.Format // as posts may name it
-	return p.plan(source, &Feed{Document: document, MovedTo: response.MovedTo}, keep)
+	return p.plan(ctx, source, &Feed{Document: document, MovedTo: response.MovedTo}, filters)
 }
 
 func (p *Previewer) unreadable(ctx context.Context, source *v1alpha1.FeedSource, err error) error {
@@ -123,24 +121,23 @@ func (p *Previewer) unreadable(ctx context.Context, source *v1alpha1.FeedSource,
 }
 
 // plan decides what becomes of the entries of a document.
-func (p *Previewer) plan(source *v1alpha1.FeedSource, read *Feed, keep keeper) (*Feed, error) {
+func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read *Feed, filters *filter.Set) (*Feed, error) {
 	book, err := seen.Load(v1alpha1.FeedMemoryData{})
 	if err != nil {
 		return nil, err
 	}
 	book.Observe(read.Document.Entries)
-	var kept []feed.Entry
-	for _, entry := range book.Fresh(read.Document.Entries) {
-		if ok, why := keep(entry); !ok {
-			read.Dropped = append(read.Dropped, Dropped{Title: titleOf(entry), Why: why})
-			continue
-		}
-		kept = append(kept, entry)
+	limited, cancel := context.WithTimeout(ctx, filter.MaxTime)
+	defer cancel()
+	sifted := filters.Sift(limited, book.Fresh(read.Document.Entries))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	plan := polling.PlanFresh(kept, polling.First{Poll: true, Items: source.InitialItems()}, source.MaxActiveItems())
+	read.Dropped, read.FiltersFailing = sifted.Dropped, sifted.Message()
+	plan := polling.PlanFresh(sifted.Kept, polling.First{Poll: true, Items: source.InitialItems()}, source.MaxActiveItems())
 	read.Created, read.Remembered = len(plan.Create), len(plan.Remember)
 	if p.Entries > 0 {
-		plan = polling.PlanFresh(kept, polling.First{Poll: true, Items: p.Entries}, p.Entries)
+		plan = polling.PlanFresh(sifted.Kept, polling.First{Poll: true, Items: p.Entries}, p.Entries)
 	}
 	for _, entry := range plan.Create {
 		item := derive.Item(source, entry, book.Trust())

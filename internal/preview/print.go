@@ -81,6 +81,7 @@ func (p *Printer) Feed(source *v1alpha1.FeedSource, read *Feed) {
 	}
 	p.say("Warning", document.Warning())
 	p.say("First poll", firstPoll(read))
+	p.say("Filters", read.FiltersFailing)
 	if len(read.Entries) != read.Created {
 		p.say("Shown", fmt.Sprintf("the newest %s (--entries)", entries(len(read.Entries))))
 	}
@@ -89,7 +90,7 @@ func (p *Printer) Feed(source *v1alpha1.FeedSource, read *Feed) {
 			p.say("", fmt.Sprintf("and %d more", len(read.Dropped)-i))
 			break
 		}
-		p.say("Dropped", dropped.Title+": "+dropped.Why)
+		p.say("Dropped", titleOf(dropped.Entry)+": "+dropped.Why)
 	}
 	if source.UID == "" && len(read.Entries) > 0 {
 		p.say("Names", "the end of an item's name follows from the UID that the cluster gives the source, so it will be another one")
