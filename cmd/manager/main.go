@@ -110,6 +110,7 @@ func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, error) {
 
 	return ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
+		MapperProvider:                newMapper,
 		Cache:                         controllers.CacheOptions(flags.namespaces...),
 		Client:                        controllers.ClientOptions(),
 		Metrics:                       metricsserver.Options{BindAddress: flags.metricsAddress},
