@@ -26,6 +26,8 @@ const (
 	// countsDelay how long after a poll, so that what the poll has brought is counted together.
 	countsInterval = time.Minute
 	countsDelay    = 5 * time.Second
+	// pollGrain is the time within which polls are begun together.
+	pollGrain = 250 * time.Millisecond
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
 	secretInterval = 30 * time.Second
 	// redoInterval is after which a poll is made again whose result the API server did not take;
@@ -131,7 +133,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	now := r.Clock.Now()
 	if counts := r.tally.of(source.UID); counts != source.Status.Items {
 		if from := watch.countable(); now.Before(from) {
-			return lookAgain(now, earliest(next, from)), nil
+			return lookAgain(now, earliest(together(next), from)), nil
 		}
 		watch.countsWritten = now
 		told := int64(0)
@@ -147,7 +149,16 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 		}
 		watch.filteredUntold -= told
 	}
-	return lookAgain(now, next), nil
+	return lookAgain(now, together(next)), nil
+}
+
+// together delays a poll by less than pollGrain, so that those that are due within it begin together: to
+// wake up for each of thousands by itself costs as much as a good part of a poll.
+func together(poll time.Time) time.Time {
+	if poll.IsZero() {
+		return poll
+	}
+	return poll.Add(pollGrain - 1).Truncate(pollGrain)
 }
 
 // write changes the status, on the live object if the cached one has become old.
