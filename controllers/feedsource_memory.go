@@ -30,13 +30,10 @@ type validators struct {
 	ttl time.Duration
 }
 
-// match says whether an answer with a body is the one that was read before: some servers ignore
-// conditional requests.
+// match says whether an answer with a body is the one that was read before: some servers have no
+// validators.
 func (v validators) match(answer validators) bool {
-	if v.urlHash != answer.urlHash {
-		return false
-	}
-	return v.bodyHash == answer.bodyHash || (v.etag != "" && v.etag == answer.etag)
+	return v.urlHash == answer.urlHash && v.bodyHash == answer.bodyHash
 }
 
 // memory is what is remembered of a source, during one poll.

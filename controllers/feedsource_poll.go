@@ -111,7 +111,11 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 	if err != nil {
 		return news{}, err
 	}
-	found := news{movedTo: response.MovedTo, rebuilt: -1}
+	found := news{movedTo: response.MovedTo, rebuilt: -1, unchanged: response.Unchanged}
+	if found.unchanged {
+		found.declared = max(response.FreshFor, memory.validators.ttl)
+		return found, nil
+	}
 	sum := sha256.Sum256(response.Body)
 	answer := validators{
 		urlHash:      urlHash(source.Spec.URL),
@@ -120,9 +124,8 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 		ttl:          memory.validators.ttl,
 		bodyHash:     hex.EncodeToString(sum[:]),
 	}
-	if response.Status == http.StatusNotModified || memory.validators.match(answer) {
-		found.unchanged = true
-		found.declared = max(response.FreshFor, answer.ttl)
+	if memory.validators.match(answer) {
+		found.unchanged, found.declared = true, max(response.FreshFor, answer.ttl)
 		return found, nil
 	}
 	if found.document, err = feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL); err == nil {

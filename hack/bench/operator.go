@@ -52,8 +52,8 @@ func startOperator(ctx context.Context, p *plane, namespace string, clock clock.
 	}
 	out := outbound.New(outbound.Config{UserAgent: "feed-operator/bench", AllowCIDRs: []netip.Prefix{loopback}, AllowHTTP: true})
 	err = controllers.Setup(ctx, manager, controllers.Options{
-		Clock:    clock,
-		Outbound: out,
+		Clock:           clock,
+		Outbound:        out,
 		Providers:       connect.Providers(out),
 		Destinations:    connect.Destinations(out),
 		Builtin:         builtin,

@@ -5,6 +5,7 @@ package outbound
 
 import (
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -24,6 +25,9 @@ const acceptEncoding = "gzip"
 // maxOverhead is by how much a compression may make a body longer. A body that goes beyond would
 // else never reach its limit: what is compressed may be without end, and nothing when decompressed.
 const maxOverhead = 64 << 10
+
+// maxTrusted is up to which size a body is believed to be as large as its header says.
+const maxTrusted = 256 << 10
 
 // errTooLarge is for a body that is larger than its limit.
 var errTooLarge = errors.New("the body is larger than its limit")
@@ -51,7 +55,7 @@ func readBody(answer *http.Response, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, wire.or(err)
 	}
-	body, err := io.ReadAll(io.LimitReader(decoded, limit+1))
+	body, err := readAll(io.LimitReader(decoded, limit+1), answer.ContentLength)
 	if int64(len(body)) > limit { // whether or not it also broke off
 		return nil, errTooLarge
 	}
@@ -59,6 +63,18 @@ func readBody(answer *http.Response, limit int64) ([]byte, error) {
 		return nil, wire.or(err)
 	}
 	return body, nil
+}
+
+// readAll is io.ReadAll with room for as much as a body is said to be; without it, as much again would
+// be allocated on the way.
+func readAll(body io.Reader, size int64) ([]byte, error) {
+	if size <= 0 || size > maxTrusted {
+		return io.ReadAll(body)
+	}
+	var buffer bytes.Buffer
+	buffer.Grow(int(size) + bytes.MinRead)
+	_, err := buffer.ReadFrom(body)
+	return buffer.Bytes(), err
 }
 
 // decompressed returns the body as it was before it was compressed, and changes the header of the

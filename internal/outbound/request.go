@@ -53,7 +53,10 @@ type Request struct {
 type Response struct {
 	Status int
 	Header http.Header
-	// Body is complete and decompressed.
+	// Unchanged is set where the server says that the document is the one that the caller has: by 304, or,
+	// as servers do that know no conditional requests, by the ETag that the request has named.
+	Unchanged bool
+	// Body is complete and decompressed. What is unchanged has none: it is not read.
 	Body []byte
 	// URL that answered in the end, without user info.
 	URL string
@@ -152,8 +155,10 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 		MovedTo:  trail.movedTo(),
 		FreshFor: freshFor(answer.Header, c.now()),
 	}
+	response.Unchanged = answer.StatusCode == http.StatusNotModified ||
+		answer.StatusCode == http.StatusOK && r.ETag != "" && answer.Header.Get("ETag") == r.ETag
 	switch {
-	case answer.StatusCode == http.StatusNotModified:
+	case response.Unchanged:
 		return response, nil
 	case answer.StatusCode < 200 || answer.StatusCode > 299:
 		return nil, c.refusal(trail.at, answer)

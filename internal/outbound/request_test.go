@@ -55,8 +55,32 @@ func TestNotModifiedIsASuccess(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
 	response, err := localClient(t).Get(t.Context(), Request{URL: server.URL, ETag: `"1"`})
-	if err != nil || response.Status != http.StatusNotModified || response.Body != nil {
+	if err != nil || response.Status != http.StatusNotModified || !response.Unchanged || response.Body != nil {
 		t.Errorf("got %+v, %v", response, err)
+	}
+}
+
+// R1.3, R1.7: some servers send a document again though it is as it was, and say so. It is not read, however
+// long it is; one that is another is.
+func TestADocumentThatTheCallerHasIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		w.WriteHeader(http.StatusOK)
+		if r.Header.Get("If-None-Match") != "" {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done() // there is no end to it
+			return
+		}
+		_, _ = w.Write([]byte("news"))
+	})
+	response, err := localClient(t).Get(t.Context(), Request{URL: server.URL, ETag: `"1"`})
+	if err != nil || !response.Unchanged || response.Body != nil {
+		t.Errorf("the same: %+v, %v", response, err)
+	}
+	response, err = localClient(t).Get(t.Context(), Request{URL: server.URL})
+	if err != nil || response.Unchanged || string(response.Body) != "news" {
+		t.Errorf("the first: %+v, %v", response, err)
 	}
 }
 
