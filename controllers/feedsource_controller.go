@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// heartbeat is how often a poll without news is written down.
-	heartbeat = time.Hour
 	// countsInterval is how often the counts of a source's items are written at most, and
 	// countsDelay how long after a poll, so that what the poll has brought is counted together.
 	countsInterval = time.Minute

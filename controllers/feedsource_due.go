@@ -17,8 +17,7 @@ func (w *watchedSource) due(source *v1alpha1.FeedSource, networkBack time.Time) 
 		return w.redo
 	}
 	timing := derive.Timing(source)
-	timing.LastPoll, timing.FirstSeen = w.lastPoll, w.firstSeen
-	timing.Heartbeat, timing.NetworkBack = heartbeat, networkBack
+	timing.LastPoll, timing.FirstSeen, timing.NetworkBack = w.lastPoll, w.firstSeen, networkBack
 	// The status may be older than what this process has done.
 	timing.Changed = w.changed(source)
 	if t := source.Status.NotBefore; t != nil && !w.newSpec(source) {

@@ -41,7 +41,7 @@ type verdict struct {
 // heartbeatDue says whether it is time to write down a poll without news.
 func heartbeatDue(source *v1alpha1.FeedSource, now time.Time) bool {
 	last := source.Status.LastPollTime
-	return last == nil || now.Sub(last.Time) >= heartbeat
+	return last == nil || now.Sub(last.Time) >= polling.Heartbeat
 }
 
 // recorded says whether the status tells already all that there is to tell of a poll that went well

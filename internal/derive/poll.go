@@ -27,7 +27,7 @@ func PollReason(cause *failure.Error) string {
 }
 
 // Timing is what a source itself says about when it is polled next. What a process knows besides is left
-// out: LastPoll, Heartbeat, FirstSeen and NetworkBack.
+// out: LastPoll, FirstSeen and NetworkBack.
 func Timing(source *v1alpha1.FeedSource) polling.Timing {
 	newSpec := source.Status.ObservedGeneration != source.Generation
 	timing := polling.Timing{

@@ -145,9 +145,6 @@ func howItIs(source *v1alpha1.FeedSource) string {
 	return said
 }
 
-// heartbeat is how often the operator writes down polls without news.
-const heartbeat = time.Hour
-
 // nextPoll is when the operator polls a source next, as far as the source itself says it.
 func (w *writer) nextPoll(source *v1alpha1.FeedSource) string {
 	switch {
@@ -157,7 +154,7 @@ func (w *writer) nextPoll(source *v1alpha1.FeedSource) string {
 		return "never"
 	}
 	timing := derive.Timing(source)
-	timing.FirstSeen, timing.Heartbeat = w.Now, heartbeat
+	timing.FirstSeen = w.Now
 	return w.in(polling.Due(timing))
 }
 

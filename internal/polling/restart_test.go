@@ -12,12 +12,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
-const (
-	// heartbeat is how often a poll without news is written down in these tests.
-	heartbeat = time.Hour
-	// catchUp is within which time of a start everything is made up for that was missed before.
-	catchUp = 10 * time.Minute
-)
+// catchUp is within which time of a start everything is made up for that was missed before.
+const catchUp = 10 * time.Minute
 
 // life of an operator's process.
 type life struct{ from, to time.Time }
@@ -47,7 +43,7 @@ type polledSource struct {
 
 // live has a source polled for one life of the operator, and returns when.
 func (s *polledSource) live(now life) (polls []time.Time) {
-	timing := polling.Timing{UID: s.uid, Interval: s.interval, Heartbeat: heartbeat, FirstSeen: now.from}
+	timing := polling.Timing{UID: s.uid, Interval: s.interval, FirstSeen: now.from}
 	for {
 		timing.RecordedPoll = s.recorded
 		due := polling.Due(timing)
@@ -59,7 +55,7 @@ func (s *polledSource) live(now life) (polls []time.Time) {
 		}
 		polls = append(polls, due)
 		timing.LastPoll = due
-		if s.recorded.IsZero() || due.Sub(s.recorded) >= heartbeat {
+		if s.recorded.IsZero() || due.Sub(s.recorded) >= polling.Heartbeat {
 			s.recorded = due.Truncate(time.Second) // times in a status are of whole seconds
 		}
 	}
@@ -126,7 +122,7 @@ func (s *polledSource) check(t *testing.T, now life, polls []time.Time) {
 		}
 	}
 	// What was missed for longer than the heartbeat may hide is made up for at once.
-	missed := slot(now.from).Sub(s.last) > heartbeat+s.interval
+	missed := slot(now.from).Sub(s.last) > polling.Heartbeat+s.interval
 	if missed && now.to.Sub(now.from) > catchUp && (len(polls) == 0 || polls[0].After(now.from.Add(catchUp))) {
 		t.Fatalf("a source with the interval %s, polled last at %s, is not polled within %s of the start at %s: %s", s.interval, s.last, catchUp, now.from, polls)
 	}

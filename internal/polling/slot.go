@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// Heartbeat is how often a poll without news is written down.
+const Heartbeat = time.Hour
+
 // maxCatchUp is within which time a slot is made up for that was missed while the operator, or the
 // network, was down.
 const maxCatchUp = 10 * time.Minute
@@ -66,8 +69,6 @@ type Timing struct {
 	// RecordedPoll is the last poll that was written down, by any process. It may be older than
 	// the last poll by up to Heartbeat.
 	RecordedPoll time.Time
-	// Heartbeat is how often a poll without news is written down.
-	Heartbeat time.Duration
 	// FirstSeen is when this process saw the source first.
 	FirstSeen time.Time
 	// NetworkBack is when the last outage of the network has ended; zero when there was none.
@@ -107,7 +108,7 @@ func (t Timing) slot() time.Time {
 	// over a few minutes; all else waits for its slot.
 	rested := t.rested(t.RecordedPoll)
 	missed := Slot(t.UID, t.Interval, t.FirstSeen)
-	if t.RecordedPoll.Add(t.Heartbeat).Before(missed) && rested.Before(missed) {
+	if t.RecordedPoll.Add(Heartbeat).Before(missed) && rested.Before(missed) {
 		return t.spread(t.FirstSeen)
 	}
 	if rested.After(t.FirstSeen) {

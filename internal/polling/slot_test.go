@@ -52,7 +52,7 @@ func TestSourcesAreSpreadOverTheInterval(t *testing.T) {
 func TestDue(t *testing.T) {
 	t.Parallel()
 	const uid, interval = "3f6c", 15 * time.Minute
-	usual := polling.Timing{UID: uid, Interval: interval, Heartbeat: time.Hour, FirstSeen: start}
+	usual := polling.Timing{UID: uid, Interval: interval, FirstSeen: start}
 	with := func(change func(*polling.Timing)) polling.Timing {
 		timing := usual
 		change(&timing)
@@ -141,7 +141,7 @@ func TestAMissedSlotIsMadeUpForSoon(t *testing.T) {
 	seen := map[time.Time]bool{}
 	for i := range 50 {
 		due := polling.Due(polling.Timing{
-			UID: time.Duration(i).String(), Interval: 24 * time.Hour, Heartbeat: time.Hour,
+			UID: time.Duration(i).String(), Interval: 24 * time.Hour,
 			FirstSeen: start, RecordedPoll: start.Add(-50 * time.Hour),
 		})
 		if due.Before(start) || due.After(start.Add(10*time.Minute)) {
