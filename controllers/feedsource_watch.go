@@ -19,7 +19,7 @@ import (
 // A key is reconciled by one worker at a time, so its fields need no lock.
 type watchedSource struct {
 	uid types.UID
-	// firstSeen is when this process saw the source first.
+	// firstSeen is from when on this process polls the source: since it works, or since there is the source.
 	firstSeen time.Time
 	// lastPoll is when this process polled it last.
 	lastPoll time.Time
@@ -60,15 +60,24 @@ func (w *watchedSource) countable() time.Time {
 type watchedSources struct {
 	mu     sync.Mutex
 	byName map[types.NamespacedName]*watchedSource
+	// began is when this process began to work. Until it has seen thousands of sources, poll times of some have
+	// passed already, which are its own.
+	began time.Time
 }
 
 func (w *watchedSources) of(source *v1alpha1.FeedSource, now time.Time) *watchedSource {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.began.IsZero() {
+		w.began = now
+	}
 	key := client.ObjectKeyFromObject(source)
 	known := w.byName[key]
 	if known == nil || known.uid != source.UID {
-		known = &watchedSource{uid: source.UID, firstSeen: now}
+		known = &watchedSource{uid: source.UID, firstSeen: w.began}
+		if source.CreationTimestamp.After(w.began) {
+			known.firstSeen = now
+		}
 		if w.byName == nil {
 			w.byName = map[types.NamespacedName]*watchedSource{}
 		}
