@@ -47,38 +47,20 @@ func (r *FeedSourceReconciler) refuseFilters(ctx context.Context, source *v1alph
 	})
 }
 
-// sifted is what the filters say about the entries that were never seen.
-type sifted struct {
-	kept, dropped []feed.Entry
-	// unjudged entries came after the time was up.
-	unjudged []feed.Entry
-	failing  []filter.Failing
-}
-
-// sift divides entries that were never seen by what the filters say.
-func sift(ctx context.Context, filters *filter.Set, fresh []feed.Entry) sifted {
-	said := filters.Sift(ctx, fresh)
-	found := sifted{kept: said.Kept, unjudged: said.Unjudged, failing: said.Failing}
-	for _, dropped := range said.Dropped {
-		found.dropped = append(found.dropped, dropped.Entry)
-	}
-	return found
-}
-
 // siftFresh asks the filters about entries that were never seen. An error says that the operator is
 // stopping: then nothing is known of the entries.
-func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry) (sifted, error) {
+func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry) (filter.Sifted, error) {
 	if memory.lost { // none becomes an item
-		return sifted{kept: fresh}, nil
+		return filter.Sifted{Kept: fresh}, nil
 	}
 	filters, err := w.compileFilters(source)
 	if err != nil {
-		return sifted{}, err
+		return filter.Sifted{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, filter.MaxTime)
 	defer cancel()
-	found := sift(limited, filters, fresh)
-	for _, failing := range found.failing {
+	found := filters.Sift(limited, fresh)
+	for _, failing := range found.Failing {
 		ctrl.LoggerFrom(ctx).Info("Filter failed", "filter", failing.Filter, "reason", failing.Reason, "entries", failing.Entries)
 	}
 	return found, ctx.Err()
@@ -87,27 +69,25 @@ func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSour
 // settle adds to a plan for what was kept what becomes of the others: what was dropped is seen, and
 // what was not judged is held. But at the first poll nothing is held, because the next one has no
 // bound: what came after so much is older than what is wanted.
-func (s sifted) settle(plan *polling.Plan, firstPoll bool) {
-	seen := s.dropped
+func settle(plan *polling.Plan, found filter.Sifted, firstPoll bool) {
+	var seen []feed.Entry
+	for _, dropped := range found.Dropped {
+		seen = append(seen, dropped.Entry)
+	}
 	if firstPoll {
-		seen = slices.Concat(seen, s.unjudged)
+		seen = append(seen, found.Unjudged...)
 	} else {
-		plan.Held += len(s.unjudged)
+		plan.Held += len(found.Unjudged)
 	}
 	plan.Remember = slices.Concat(plan.Remember, seen)
 }
 
-// message says which filters could not be evaluated; empty: all could.
-func (s sifted) message() string {
-	return filter.Sifted{Unjudged: s.unjudged, Failing: s.failing}.Message()
-}
-
 // setFiltersFailing says which filters could not be evaluated for the last entries that were new.
-func setFiltersFailing(source *v1alpha1.FeedSource, found sifted, now time.Time) {
-	judged := len(found.kept)+len(found.dropped) > 0
+func setFiltersFailing(source *v1alpha1.FeedSource, found filter.Sifted, now time.Time) {
+	judged := len(found.Kept)+len(found.Dropped) > 0
 	said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionFiltersFailing)
 	if outdated := said != nil && said.ObservedGeneration != source.Generation; judged || outdated {
-		note(source, v1alpha1.ConditionFiltersFailing, v1alpha1.ReasonEvaluationFailed, found.message(), now)
+		note(source, v1alpha1.ConditionFiltersFailing, v1alpha1.ReasonEvaluationFailed, found.Message(), now)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/filter"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/secrets"
@@ -39,7 +40,7 @@ type news struct {
 	// declared is for how long the feed says that it stays as it is.
 	declared time.Duration
 	// sifted is what the filters say about the entries that were new.
-	sifted sifted
+	sifted filter.Sifted
 	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
 	rebuilt int
 }
@@ -82,10 +83,10 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	default:
 		if !found.unchanged {
 			watch.held = found.held > 0
-			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held, "filtered", len(found.sifted.dropped))
+			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held, "filtered", len(found.sifted.Dropped))
 		}
 		watch.validators = new(memory.validators)
-		watch.filteredUntold += int64(len(found.sifted.dropped))
+		watch.filteredUntold += int64(len(found.sifted.Dropped))
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {
@@ -175,7 +176,7 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 	if found.sifted, err = watch.siftFresh(ctx, source, memory, fresh); err != nil {
 		return err
 	}
-	plan := planOf(source, memory, found.sifted.kept, begun, int(countByPhase(items).Active()))
+	plan := planOf(source, memory, found.sifted.Kept, begun, int(countByPhase(items).Active()))
 	found.held, found.rebuilt = plan.Held, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
@@ -194,7 +195,7 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 			return fmt.Errorf("create a FeedItem: %w", err)
 		}
 	}
-	found.sifted.settle(&plan, memory.firstPoll())
+	settle(&plan, found.sifted, memory.firstPoll())
 	memory.remember(entries, plan)
 	ctx, cancel := recording(ctx)
 	defer cancel()

@@ -26,30 +26,31 @@ func TestWhatFiltersHaveNoTimeForIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	ad, first, second := feed.Entry{Title: "Ad"}, feed.Entry{Title: "First"}, feed.Entry{Title: "Second"}
+	dropped := []filter.Dropped{{Entry: ad, Why: filters.Judge(t.Context(), ad).Why}}
 	noTime, cancel := context.WithCancel(t.Context())
 	cancel()
 
 	for name, test := range map[string]struct {
 		ctx              context.Context
 		fresh            []feed.Entry
-		want             sifted
+		want             filter.Sifted
 		later, firstPoll polling.Plan
 	}{
 		"time for all": {
 			ctx: t.Context(), fresh: []feed.Entry{first, ad, second},
-			want:      sifted{kept: []feed.Entry{first, second}, dropped: []feed.Entry{ad}},
+			want:      filter.Sifted{Kept: []feed.Entry{first, second}, Dropped: dropped},
 			later:     polling.Plan{Remember: []feed.Entry{ad}},
 			firstPoll: polling.Plan{Remember: []feed.Entry{ad}},
 		},
 		"time for one that is dropped": {
 			ctx: noTime, fresh: []feed.Entry{ad, first, second},
-			want:      sifted{dropped: []feed.Entry{ad}, unjudged: []feed.Entry{first, second}},
+			want:      filter.Sifted{Dropped: dropped, Unjudged: []feed.Entry{first, second}},
 			later:     polling.Plan{Remember: []feed.Entry{ad}, Held: 2},
 			firstPoll: polling.Plan{Remember: []feed.Entry{ad, first, second}},
 		},
 		"time for one that is kept": {
 			ctx: noTime, fresh: []feed.Entry{first, ad},
-			want:      sifted{kept: []feed.Entry{first}, unjudged: []feed.Entry{ad}},
+			want:      filter.Sifted{Kept: []feed.Entry{first}, Unjudged: []feed.Entry{ad}},
 			later:     polling.Plan{Held: 1},
 			firstPoll: polling.Plan{Remember: []feed.Entry{ad}},
 		},
@@ -57,18 +58,18 @@ func TestWhatFiltersHaveNoTimeForIsHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := sift(test.ctx, filters, test.fresh)
-			if diff := cmp.Diff(test.want, found, cmp.AllowUnexported(sifted{}), cmpopts.EquateEmpty()); diff != "" {
+			found := filters.Sift(test.ctx, test.fresh)
+			if diff := cmp.Diff(test.want, found, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 			var later, firstPoll polling.Plan
-			found.settle(&later, false)
-			found.settle(&firstPoll, true)
+			settle(&later, found, false)
+			settle(&firstPoll, found, true)
 			if diff := cmp.Diff([]polling.Plan{test.later, test.firstPoll}, []polling.Plan{later, firstPoll}, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
-			if waiting := strings.Contains(found.message(), "The filters take too long"); waiting != (len(test.want.unjudged) > 0) {
-				t.Errorf("it says %q", found.message())
+			if waiting := strings.Contains(found.Message(), "The filters take too long"); waiting != (len(test.want.Unjudged) > 0) {
+				t.Errorf("it says %q", found.Message())
 			}
 		})
 	}
