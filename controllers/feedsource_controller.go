@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -110,7 +111,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 // ended says whether the feed is gone for good, and nobody has changed anything since.
 func ended(source *v1alpha1.FeedSource) bool {
 	return stalledBecause(source, v1alpha1.ReasonFeedGone) &&
-		source.Status.ObservedGeneration == source.Generation && !pollForced(source)
+		source.Status.ObservedGeneration == source.Generation && !derive.PollForced(source)
 }
 
 // suspend says on the source that it is not polled.
@@ -129,9 +130,10 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
+	next = together(next)
 	if counts := r.tally.of(source.UID); counts != source.Status.Items {
 		if from := watch.countable(); now.Before(from) {
-			return lookAgain(now, earliest(together(next), from)), nil
+			return lookAgain(now, earliest(next, from)), nil
 		}
 		watch.countsWritten = now
 		told := int64(0)
@@ -147,7 +149,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 		}
 		watch.filteredUntold -= told
 	}
-	return lookAgain(now, together(next)), nil
+	return lookAgain(now, next), nil
 }
 
 // together delays a poll by less than pollGrain, so that those that are due within it begin together: to

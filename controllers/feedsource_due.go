@@ -35,13 +35,9 @@ func (w *watchedSource) eager(source *v1alpha1.FeedSource) bool {
 // changed says whether the spec in force was never polled, or a poll that a person asks for was
 // not made yet. The status may be older than what this process has done.
 func (w *watchedSource) changed(source *v1alpha1.FeedSource) bool {
-	return w.newSpec(source) || pollForced(source) && w.token != pollToken(source)
+	return w.newSpec(source) || derive.PollForced(source) && w.token != derive.PollToken(source)
 }
 
 func (w *watchedSource) newSpec(source *v1alpha1.FeedSource) bool {
 	return source.Status.ObservedGeneration != source.Generation && w.generation != source.Generation
 }
-
-func pollForced(source *v1alpha1.FeedSource) bool { return derive.PollForced(source) }
-
-func pollToken(source *v1alpha1.FeedSource) string { return derive.PollToken(source) }

@@ -53,7 +53,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	if err != nil {
 		return r.credentialsMissing(ctx, source, watch, err)
 	}
-	token, generation, now := pollToken(source), source.Generation, r.Clock.Now()
+	token, generation, now := derive.PollToken(source), source.Generation, r.Clock.Now()
 	memory, err := r.recall(ctx, source, watch)
 	if err != nil {
 		return time.Time{}, err

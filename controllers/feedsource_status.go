@@ -180,7 +180,7 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 		return time.Time{}, err
 	}
 	now, generation := r.Clock.Now(), source.Generation
-	watch.generation, watch.token, watch.redo = generation, pollToken(source), now.Add(secretInterval)
+	watch.generation, watch.token, watch.redo = generation, derive.PollToken(source), now.Add(secretInterval)
 	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
 		setSourceReady(source, verdict{

@@ -69,7 +69,7 @@ type Timing struct {
 	// RecordedPoll is the last poll that was written down, by any process. It may be older than
 	// the last poll by up to Heartbeat.
 	RecordedPoll time.Time
-	// FirstSeen is when this process saw the source first.
+	// FirstSeen is from when on this process polls the source: since it works, or since there is the source.
 	FirstSeen time.Time
 	// NetworkBack is when the last outage of the network has ended; zero when there was none.
 	NetworkBack time.Time

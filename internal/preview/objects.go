@@ -55,8 +55,8 @@ func keyOf(object client.Object, name client.ObjectKey) objectKey {
 // Sources are the FeedSources of the files, in their order.
 func (o *Objects) Sources() []*v1alpha1.FeedSource { return o.sources }
 
-// Read takes in the manifests of a file, also those in Lists. Kinds that have nothing to do with a preview are passed over. The
-// error holds no value of a Secret.
+// Read takes in the manifests of a file, also those in Lists. Kinds that have nothing to do with a preview are passed
+// over. The error holds no value of a Secret.
 func (o *Objects) Read(file io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(file, maxManifests+1))
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -116,7 +115,7 @@ func (p *Previewer) unreadable(ctx context.Context, source *v1alpha1.FeedSource,
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	said := failure.Record(err, v1alpha1.StagePoll, hostOf(source.Spec.URL), p.Now()).Message
+	said := failure.Record(err, v1alpha1.StagePoll, outbound.HostOf(source.Spec.URL), p.Now()).Message
 	return &UnreadableError{Reason: derive.PollReason(failure.Classify(err)), Message: strings.TrimRight(said, ".")}
 }
 
@@ -234,14 +233,6 @@ func titleOf(entry feed.Entry) string {
 		}
 	}
 	return "an entry without a title"
-}
-
-func hostOf(raw string) string {
-	parsed, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return parsed.Hostname()
 }
 
 // missing says that an object is not where a preview looks for it.
