@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -34,8 +35,9 @@ var loopback = netip.MustParsePrefix("127.0.0.0/8")
 
 // operator is one that works inside this process, on one namespace.
 type operator struct {
-	cancel context.CancelFunc
-	ended  chan error
+	manager ctrl.Manager
+	cancel  context.CancelFunc
+	ended   chan error
 }
 
 // startOperator starts an operator as cmd/manager does, with a clock and a summarizer of ours.
@@ -66,9 +68,22 @@ func startOperator(ctx context.Context, p *plane, namespace string, clock clock.
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	o := &operator{cancel: cancel, ended: make(chan error, 1)}
+	o := &operator{manager: manager, cancel: cancel, ended: make(chan error, 1)}
 	go func() { o.ended <- manager.Start(ctx) }()
 	return o, nil
+}
+
+// untilUp waits until the operator has read what there is, and works.
+func (o *operator) untilUp(ctx context.Context) error {
+	select {
+	case <-o.manager.Elected(): // it runs without election: this is when its work begins
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !o.manager.GetCache().WaitForCacheSync(ctx) {
+		return errors.New("the operator's cache was not filled")
+	}
+	return nil
 }
 
 // stop ends the operator and waits until it has ended.

@@ -43,11 +43,12 @@ func (s speeds) median(of func(speed) float64) float64 {
 	return median(figures)
 }
 
-// ratio is the median of the rounds' ratios.
+// ratio is the median of the rounds' ratios, each to the mean of the base's runs just before and just
+// after it: the base has one run more.
 func (s speeds) ratio(base speeds, of func(speed) float64) float64 {
 	ratios := make([]float64, 0, len(s))
 	for i := range s {
-		ratios = append(ratios, of(s[i])/of(base[i]))
+		ratios = append(ratios, 2*of(s[i])/(of(base[i])+of(base[i+1])))
 	}
 	return median(ratios)
 }

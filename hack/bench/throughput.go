@@ -19,10 +19,11 @@ import (
 )
 
 // measureThroughput compares the operator with bare writes of the same items to the same API
-// server. They take turns, so that whatever else the machine does falls on all of them.
+// server. They take turns, and each run of the operator is held against the bare writes just before and
+// just after it: what else the machine does changes within minutes, by more than what is measured.
 func measureThroughput(ctx context.Context, p *plane, o options) ([]row, error) {
 	t := &throughput{plane: p, profile: o.profile, sources: 20, items: 2000}
-	rounds, concurrencies := 3, []int{16, 32, 64}
+	rounds, concurrencies := 5, []int{16, 32, 64}
 	if o.short {
 		t.sources, t.items, rounds, concurrencies = 4, 100, 1, []int{16}
 	}
@@ -31,14 +32,14 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]row, error) 
 		return nil, err
 	}
 
-	var bare, works, posts speeds
+	var works, posts speeds
+	run, err := t.bareRun(ctx, t.items, concurrency, posting)
+	if err != nil {
+		return nil, err
+	}
+	bare := speeds{run}
 	for round := range rounds {
-		run, err := t.bareRun(ctx, t.items, concurrency, posting)
-		if err != nil {
-			return nil, err
-		}
-		bare = append(bare, run)
-		run, err = t.operatorRun(ctx, instant{}, fmt.Sprintf("operator-posting-%d", round+1), manySlots)
+		run, err := t.operatorRun(ctx, instant{}, fmt.Sprintf("operator-posting-%d", round+1), manySlots)
 		if err != nil {
 			return nil, err
 		}
@@ -48,8 +49,12 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]row, error) 
 			return nil, err
 		}
 		works = append(works, run)
-		progress("  round %d of %d: bare %.0f, operator %.0f with and %.0f items/s without a destination",
-			round+1, rounds, bare[round].rate, posts[round].rate, run.rate)
+		if run, err = t.bareRun(ctx, t.items, concurrency, posting); err != nil {
+			return nil, err
+		}
+		bare = append(bare, run)
+		progress("  round %d of %d: operator %.0f with and %.0f items/s without a destination, bare writes %.0f before and %.0f after it",
+			round+1, rounds, posts[round].rate, works[round].rate, bare[round].rate, run.rate)
 	}
 	single, err := t.bareRun(ctx, t.items, concurrency)
 	if err != nil {
@@ -110,8 +115,8 @@ func (t *throughput) bestConcurrency(ctx context.Context, candidates []int) (int
 // noDestination is how many posts an operator makes at once that makes none.
 const noDestination = 0
 
-// operatorRun runs an operator from its start until it has processed all that the feeds list, and
-// posted it to a destination that takes so many posts at once.
+// operatorRun measures an operator that is up from when there are sources until it has processed all
+// that their feeds list, and posted it to a destination that takes so many posts at once.
 func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider, name string, slots int32) (_ speed, failed error) {
 	feeds, err := serveFeeds(ctx)
 	if err != nil {
@@ -138,8 +143,18 @@ func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider,
 			t.misposted += notPostedOnce(services.mastodon.Posts(), entriesOfAll(t.sources, t.items/t.sources))
 		}()
 	}
-	if err := t.plane.createSources(ctx, feeds, namespace, t.sources, t.items/t.sources, change...); err != nil {
+	operator, err := startOperator(ctx, t.plane, namespace, clock.RealClock{}, builtin)
+	if err != nil {
 		return speed{}, err
+	}
+	defer func() { failed = errors.Join(failed, operator.stop()) }()
+	if err := operator.untilUp(ctx); err != nil {
+		return speed{}, err
+	}
+	if slots != noDestination {
+		if err := t.plane.untilReady(ctx, namespace); err != nil {
+			return speed{}, err
+		}
 	}
 	finish := t.plane.watchProcessed(ctx, namespace, t.items)
 	defer finish.stop()
@@ -148,15 +163,8 @@ func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider,
 		return speed{}, err
 	}
 	defer endProfile()
-
-	var operator *operator
-	defer func() {
-		if operator != nil {
-			failed = errors.Join(failed, operator.stop())
-		}
-	}()
-	return measureSpeed(t.items, func() (err error) {
-		if operator, err = startOperator(ctx, t.plane, namespace, clock.RealClock{}, builtin); err != nil {
+	return measureSpeed(t.items, func() error {
+		if err := t.plane.createSources(ctx, feeds, namespace, t.sources, t.items/t.sources, change...); err != nil {
 			return err
 		}
 		return finish.wait(ctx)
