@@ -19,9 +19,6 @@ import (
 
 // newEntries is how many new entries a poll finds: the fewest with which the bar must hold, since
 // what a poll itself writes is shared out among them.
-//
-// The bar is for feeds that are known. The first poll of a source also says for the first time that it is
-// ready, on its status and in an Event; as a rule it makes only the 5 items of spec.initialItems.
 const newEntries = 10
 
 // measureWrites counts what items and polls cost the API server. It counts there, so nothing that
@@ -150,11 +147,7 @@ func (m *writeCount) firstPolls(ctx context.Context) ([]row, error) {
 	if err := m.plane.createSources(ctx, m.feeds, m.namespace, m.sources, m.listed, change...); err != nil {
 		return nil, err
 	}
-	rows, err := m.items(ctx, "first poll")
-	if err == nil {
-		rows[0].bar = ""
-	}
-	return rows, err
+	return m.items(ctx, "first poll")
 }
 
 // laterPolls counts when feeds that are known list new entries.
