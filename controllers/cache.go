@@ -70,7 +70,11 @@ func slimItem(object any) (any, error) {
 	}
 	item.Labels = nil
 	item.OwnerReferences = nil
-	item.Spec.Title = ""
+	item.Spec.Title, item.Status.ArticleHash = "", ""
+	item.Status.Phase, item.Status.Reason = v1alpha1.Phase(shared(string(item.Status.Phase))), v1alpha1.Reason(shared(string(item.Status.Reason)))
+	if item.Spec.GUID == item.Spec.URL {
+		item.Spec.GUID = item.Spec.URL // the same text once
+	}
 	item.Status.ProviderFailures, item.Status.Deliveries = slimFailures(item)
 	item.Status.Conditions, item.Status.Failure, item.Status.Screening = nil, nil, nil
 	item.Status.Notifications = lifecycle.OpenNotifications(item)
@@ -83,8 +87,8 @@ func slimItem(object any) (any, error) {
 // someSummary stands for the summary of every finished item in the cache, which nobody writes to.
 var someSummary = &v1alpha1.Summary{}
 
-// sharedNames are the names that all items of a source have in common, each kept once. There are a
-// few for each source that was ever seen.
+// sharedNames are the names that many items have in common, each kept once. There are a few for each source
+// that was ever seen, and those of phases and reasons.
 var sharedNames sync.Map
 
 func shared(name string) string {

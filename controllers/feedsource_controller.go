@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// countsInterval is how often the counts of a source's items are written at most, and
-	// countsDelay how long after a poll, so that what the poll has brought is counted together.
+	// countsInterval is how often the counts of a source's items are written by themselves at most.
 	countsInterval = time.Minute
-	countsDelay    = 5 * time.Second
+	// firstReportDelay is how long the first report on a source waits at most for its items to be tried.
+	firstReportDelay = 5 * time.Second
 	// pollGrain is the time within which polls are begun together.
 	pollGrain = 250 * time.Millisecond
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
@@ -79,6 +79,8 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	}
 	now := r.Clock.Now()
 	watch := r.watched.of(&source, now)
+	watch.Lock()
+	defer watch.Unlock()
 	if err := r.checkNotifications(ctx, &source); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -123,33 +125,52 @@ func (r *FeedSourceReconciler) suspend(ctx context.Context, source *v1alpha1.Fee
 	})
 }
 
-// count brings the counts on the status up to date, not more often than countsInterval, and says
-// when the source is to be looked at again: at its next poll, or when the counts may be written.
+// count brings the counts on the status up to date, not more often than countsInterval, with what is still
+// to be told of the first poll. It says when the source is to be looked at again: at its next poll, or when
+// the counts may be written.
 func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, next time.Time, err error) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	now := r.Clock.Now()
+	now, said := r.Clock.Now(), watch.toTell(source)
 	next = together(next)
-	if counts := r.tally.of(source.UID); counts != source.Status.Items {
-		if from := watch.countable(); now.Before(from) {
-			return lookAgain(now, earliest(next, from)), nil
-		}
-		watch.countsWritten = now
-		told := int64(0)
-		err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
-			source.Status.Items = counts
-			told = watch.countFiltered(&source.Status)
-			if last := source.Status.LastPollTime; last != nil && watch.lastNews.After(last.Time) && source.Status.ConsecutiveFailures == 0 {
-				source.Status.LastPollTime, source.Status.LastSuccessTime = &metav1.Time{Time: watch.lastNews}, &metav1.Time{Time: watch.lastNews}
-			}
-		})
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		watch.filteredUntold -= told
+	if said == nil && watch.isCounted(source, r.tally.of(source.UID)) {
+		return lookAgain(now, next), nil
+	}
+	allTried := r.tally.allTried(source.UID, watch.awaited)
+	if from := watch.countable(allTried); now.Before(from) {
+		return lookAgain(now, earliest(next, from)), nil
+	}
+	if said != nil {
+		err = r.tell(ctx, source, watch, said)
+	} else {
+		err = r.writeCounts(ctx, source, watch, now)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if watch.uncounted = now; allTried {
+		watch.uncounted = time.Time{}
 	}
 	return lookAgain(now, next), nil
+}
+
+func (r *FeedSourceReconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) error {
+	watch.countsWritten = now
+	filtered := int64(0)
+	err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.Items = r.tally.of(source.UID)
+		filtered = watch.countFiltered(&source.Status)
+		if last := source.Status.LastPollTime; last != nil && watch.lastNews.After(last.Time) && source.Status.ConsecutiveFailures == 0 {
+			source.Status.LastPollTime, source.Status.LastSuccessTime = &metav1.Time{Time: watch.lastNews}, &metav1.Time{Time: watch.lastNews}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	watch.filteredUntold -= filtered
+	watch.counted = new(source.Status.Items)
+	return nil
 }
 
 // together delays a poll by less than pollGrain, so that those that are due within it begin together: to

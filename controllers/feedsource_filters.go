@@ -82,12 +82,11 @@ func settle(plan *polling.Plan, found filter.Sifted, firstPoll bool) {
 	plan.Remember = slices.Concat(plan.Remember, seen)
 }
 
-// setFiltersFailing says which filters could not be evaluated for the last entries that were new.
-func setFiltersFailing(source *v1alpha1.FeedSource, found filter.Sifted, now time.Time) {
-	judged := len(found.Kept)+len(found.Dropped) > 0
+// setFiltersFailing says which filters could not be evaluated for the last entries that were new and judged.
+func setFiltersFailing(source *v1alpha1.FeedSource, judged bool, message string, now time.Time) {
 	said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionFiltersFailing)
 	if outdated := said != nil && said.ObservedGeneration != source.Generation; judged || outdated {
-		note(source, v1alpha1.ConditionFiltersFailing, v1alpha1.ReasonEvaluationFailed, found.Message(), now)
+		note(source, v1alpha1.ConditionFiltersFailing, v1alpha1.ReasonEvaluationFailed, message, now)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,28 +20,30 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
-	"github.com/feed-operator/feed-operator/internal/filter"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 )
 
-// news is what one poll has found.
-type news struct {
-	// unchanged is set when the feed is as it was; then document is nil.
-	unchanged bool
-	document  *feed.Document
+// findings are what one poll has found, without the entries.
+type findings struct {
+	// unchanged is set when the feed is as it was; then nothing is known of the document.
+	unchanged     bool
+	title, format string
+	// damage is what of the document could not be used; empty: nothing.
+	damage string
 	// movedTo is where the server says that the feed is now, for good.
 	movedTo string
 	created int
 	// held entries wait in the feed until there is room.
 	held int
-	// refused says why the API server did not take an entry; empty: it took all.
-	refused string
 	// declared is for how long the feed says that it stays as it is.
 	declared time.Duration
-	// sifted is what the filters say about the entries that were new.
-	sifted filter.Sifted
+	// judged is set when the filters have judged entries that were new, and dropped is how many they did not want.
+	judged  bool
+	dropped int
+	// filtersFailing says which filters could not be evaluated.
+	filtersFailing string
 	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
 	rebuilt int
 }
@@ -49,6 +52,11 @@ type news struct {
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
 func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
+	if said := watch.toTell(source); said != nil {
+		if err := r.tell(ctx, source, watch, said); err != nil {
+			return time.Time{}, err
+		}
+	}
 	header, err := secrets.OfFeed(ctx, r.Live, source)
 	if err != nil {
 		return r.credentialsMissing(ctx, source, watch, err)
@@ -58,21 +66,20 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	if err != nil {
 		return time.Time{}, err
 	}
-	found, feedErr := r.read(ctx, source, header, memory)
+	found, document, feedErr := r.read(ctx, source, header, memory)
 	if stopping := ctx.Err() != nil; stopping {
 		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
 	}
 	if !r.Web.ended(visit, outbound.HostOf(source.Spec.URL), wasWell(source), feedErr) {
 		return now, nil // it waits for the network, as the others do
 	}
-	if feedErr == nil && !found.unchanged {
-		err = r.take(ctx, source, watch, memory, &found)
+	seenBefore := r.tally.seen(source.UID)
+	if document != nil {
+		err = r.take(ctx, source, watch, memory, document, &found)
 		watch.complete = err == nil
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
-	if found.created > 0 {
-		watch.lastNews = now
-	}
+	watch.made(found.created, seenBefore, now, r.Clock.Now())
 	switch {
 	case err != nil:
 		watch.validators = nil
@@ -83,10 +90,10 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	default:
 		if !found.unchanged {
 			watch.held = found.held > 0
-			log.Info("Feed read", "entries", len(found.document.Entries), "created", found.created, "held", found.held, "filtered", len(found.sifted.Dropped))
+			log.Info("Feed read", "entries", len(document.Entries), "created", found.created, "held", found.held, "filtered", found.dropped)
 		}
 		watch.validators = new(memory.validators)
-		watch.filteredUntold += int64(len(found.sifted.Dropped))
+		watch.filteredUntold += int64(found.dropped)
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {
@@ -99,8 +106,8 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	return watch.due(source, r.Web.networkBack()), nil
 }
 
-// read fetches the feed, unless it is as it was, and parses it.
-func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, header http.Header, memory *memory) (news, error) {
+// read fetches the feed and parses it, unless it is as it was: then there is no document.
+func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, header http.Header, memory *memory) (findings, *feed.Document, error) {
 	response, err := r.Outbound.Get(ctx, outbound.Request{
 		URL:          source.Spec.URL,
 		Accept:       feed.Accept,
@@ -110,12 +117,12 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 		Timeout:      source.FetchTimeout(),
 	})
 	if err != nil {
-		return news{}, err
+		return findings{}, nil, err
 	}
-	found := news{movedTo: response.MovedTo, rebuilt: -1, unchanged: response.Unchanged}
+	found := findings{movedTo: response.MovedTo, rebuilt: -1, unchanged: response.Unchanged}
 	if found.unchanged {
 		found.declared = max(response.FreshFor, memory.validators.ttl)
-		return found, nil
+		return found, nil, nil
 	}
 	sum := sha256.Sum256(response.Body)
 	answer := validators{
@@ -127,15 +134,18 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 	}
 	if memory.validators.match(answer) {
 		found.unchanged, found.declared = true, max(response.FreshFor, answer.ttl)
-		return found, nil
+		return found, nil, nil
 	}
-	if found.document, err = feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL); err == nil {
-		found.document.ClampDates(r.Clock.Now())
-		answer.ttl = time.Duration(found.document.TTL) * time.Minute
+	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
+	if err != nil {
+		return found, nil, err
 	}
+	document.ClampDates(r.Clock.Now())
+	found.title, found.format, found.damage = document.Title, document.Format, document.Warning()
+	answer.ttl = time.Duration(document.TTL) * time.Minute
 	found.declared = max(response.FreshFor, answer.ttl)
 	memory.answer = answer
-	return found, err
+	return found, document, nil
 }
 
 // wasWell says whether the feed was read the last time.
@@ -146,11 +156,13 @@ func wasWell(source *v1alpha1.FeedSource) bool {
 // take makes items of the entries that were never seen, the oldest first, and then remembers what
 // was seen. A crash in between repeats work and loses nothing, because an item's name follows
 // from its identity.
-func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, memory *memory, found *news) error {
+func (r *FeedSourceReconciler) take(
+	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, memory *memory, document *feed.Document, found *findings,
+) error {
 	if err := memory.load(ctx, r.Live, source); err != nil {
 		return err
 	}
-	entries := found.document.Entries
+	entries := document.Entries
 	book := memory.book
 	book.Observe(entries)
 	unremembered := len(book.Fresh(entries))
@@ -173,10 +185,12 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 	fresh := book.Fresh(entries)
 	// A poll that was cut off may have made items that the memory does not know of.
 	begun := unremembered - len(fresh)
-	if found.sifted, err = watch.siftFresh(ctx, source, memory, fresh); err != nil {
+	sifted, err := watch.siftFresh(ctx, source, memory, fresh)
+	if err != nil {
 		return err
 	}
-	plan := planOf(source, memory, found.sifted.Kept, begun, int(countByPhase(items).Active()))
+	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), sifted.Message()
+	plan := planOf(source, memory, sifted.Kept, begun, int(countByPhase(items).Active()))
 	found.held, found.rebuilt = plan.Held, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
@@ -189,13 +203,14 @@ func (r *FeedSourceReconciler) take(ctx context.Context, source *v1alpha1.FeedSo
 			r.Stream.ItemCreated(item, r.Clock.Now())
 		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
 		case apierrors.IsInvalid(err): // one entry must not stop the others
-			found.refused = failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", plan.Create[i].Title, err))
+			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", plan.Create[i].Title, err))
+			found.damage = strings.TrimSpace(document.Warning() + " " + refused)
 			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", plan.Create[i].Title)
 		default:
 			return fmt.Errorf("create a FeedItem: %w", err)
 		}
 	}
-	settle(&plan, found.sifted, memory.firstPoll())
+	settle(&plan, sifted, memory.firstPoll())
 	memory.remember(entries, plan)
 	ctx, cancel := recording(ctx)
 	defer cancel()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
-	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -36,88 +34,6 @@ type verdict struct {
 	retrying bool
 	// stalled is set when only a person can help.
 	stalled bool
-}
-
-// heartbeatDue says whether it is time to write down a poll without news.
-func heartbeatDue(source *v1alpha1.FeedSource, now time.Time) bool {
-	last := source.Status.LastPollTime
-	return last == nil || now.Sub(last.Time) >= polling.Heartbeat
-}
-
-// recorded says whether the status tells already all that there is to tell of a poll that went well
-// and had no news.
-func recorded(source *v1alpha1.FeedSource, generation int64, token string, interval time.Duration, now time.Time) bool {
-	status := &source.Status
-	return readyOf(status.Conditions).Status == metav1.ConditionTrue && status.ConsecutiveFailures == 0 &&
-		status.LastHandledPoll == token && status.ObservedGeneration == generation &&
-		status.EffectiveInterval != nil && status.EffectiveInterval.Duration >= interval && // a shorter one is told with the next news
-		!heartbeatDue(source, now)
-}
-
-// pollSucceeded records a poll that went well. A feed without news is written down once an hour.
-func (r *FeedSourceReconciler) pollSucceeded(
-	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found news, now time.Time,
-) error {
-	generation, told := source.Generation, int64(0)
-	interval := polling.Declared(source.Interval(), found.declared)
-	if found.unchanged && recorded(source, generation, token, interval, now) && !movesNow(source, found) {
-		return nil // most polls: no copies are made to find out that nothing is to be written
-	}
-	err := r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		status := &source.Status
-		before := status.DeepCopy()
-		if document := found.document; document != nil {
-			status.Title, status.Format = redact.Within(cut(document.Title, 512), 512), cut(document.Format, 64)
-		}
-		if !found.unchanged {
-			setDamaged(source, strings.TrimSpace(found.document.Warning()+" "+found.refused), now)
-			setPaused(source, found.held, now)
-			setRebuilt(source, found.rebuilt, now)
-		}
-		setFiltersFailing(source, found.sifted, now)
-		told = 0
-		// New items are told by the counts, which are written soon after; a document that has changed and
-		// says nothing new is as good as an unchanged one.
-		if apiequality.Semantic.DeepEqual(before, status) && recorded(source, generation, token, interval, now) && !movesNow(source, found) {
-			return
-		}
-		told = watch.countFiltered(status)
-		status.ObservedGeneration, status.LastHandledPoll = generation, token
-		status.LastPollTime, status.LastSuccessTime = &metav1.Time{Time: now}, &metav1.Time{Time: now}
-		status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: interval}, nil
-		status.ConsecutiveFailures, status.Failure = 0, nil
-		setSourceReady(source, verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: readsWell(source, found, interval)}, now)
-	})
-	if err == nil {
-		watch.filteredUntold -= told
-	}
-	return err
-}
-
-// movesNow says whether the feed has begun to say that it is elsewhere for good.
-func movesNow(source *v1alpha1.FeedSource, found news) bool {
-	return found.movedTo != "" && !strings.Contains(readyOf(source.Status.Conditions).Message, hasMoved)
-}
-
-// hasMoved is how a condition says that a feed has moved.
-const hasMoved = "The feed has moved for good"
-
-func readsWell(source *v1alpha1.FeedSource, found news, interval time.Duration) string {
-	name := source.Status.Format
-	if source.Status.Title != "" {
-		name = fmt.Sprintf("%q (%s)", source.Status.Title, name)
-	}
-	message := fmt.Sprintf("Reads %s every %s", name, human(interval))
-	if interval > source.Interval() {
-		message += fmt.Sprintf(" (spec.interval is %s; the feed says that it does not change more often)", human(source.Interval()))
-	}
-	if found.movedTo != "" {
-		message += ". " + hasMoved + ": set spec.url to " + failure.Mask(found.movedTo)
-		if failure.Mask(found.movedTo) != found.movedTo {
-			message += " (its query is not shown here)"
-		}
-	}
-	return message
 }
 
 // pollFailed records a poll that did not get a feed. The next one comes later with each failure,
@@ -189,7 +105,8 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 	})
 }
 
-// transition writes the status, and then tells if the source has become ready or has ceased to be.
+// transition writes the status, and then tells if the source has become ready or has ceased to be. That
+// a new one begins well is told by its status alone: an Event is a write, and thousands may be new at once.
 func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
 	before := readyOf(source.Status.Conditions)
 	if err := r.write(ctx, source, change); err != nil {
@@ -200,6 +117,9 @@ func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.
 		return nil
 	}
 	reason, healthy := after.Reason, after.Status == metav1.ConditionTrue
+	if beginsWell := healthy && before.Status == metav1.ConditionUnknown; beginsWell {
+		return nil
+	}
 	if healthy && before.Status == metav1.ConditionFalse && before.Reason != v1alpha1.ReasonSuspended {
 		reason = v1alpha1.ReasonRecovered
 	}

@@ -16,39 +16,65 @@ import (
 // The zero value has counted nothing.
 type itemTally struct {
 	mu       sync.Mutex
-	bySource map[types.UID]v1alpha1.ItemCounts
+	bySource map[types.UID]talliedItems
+}
+
+type talliedItems struct {
+	v1alpha1.ItemCounts
+
+	// seen is how many items there were since there was none, those included that are gone.
+	seen int64
 }
 
 // of returns the counts of a source.
 func (t *itemTally) of(source types.UID) v1alpha1.ItemCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.bySource[source]
+	return t.bySource[source].ItemCounts
+}
+
+// seen returns how many items of a source were tallied since it had none.
+func (t *itemTally) seen(source types.UID) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.bySource[source].seen
+}
+
+// allTried says whether so many items of a source were seen, and none is left that waits for its first try.
+func (t *itemTally) allTried(source types.UID, seen int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tallied := t.bySource[source]
+	return tallied.seen >= seen && tallied.Unprocessed == 0
 }
 
 // change takes in that an item has become another: from nil when it is new, to nil when it is gone.
 func (t *itemTally) change(from, to *v1alpha1.FeedItem) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.add(from, -1)
-	t.add(to, 1)
+	isNew := from == nil || to != nil && from.Spec.SourceRef.UID != to.Spec.SourceRef.UID
+	t.add(to, 1, isNew)
+	t.add(from, -1, false)
 }
 
-func (t *itemTally) add(item *v1alpha1.FeedItem, n int32) {
+func (t *itemTally) add(item *v1alpha1.FeedItem, n int32, isNew bool) {
 	if item == nil {
 		return
 	}
 	source := item.Spec.SourceRef.UID
-	counts := t.bySource[source]
-	*countOf(&counts, item.Status.Phase) += n
-	if counts == (v1alpha1.ItemCounts{}) {
+	tallied := t.bySource[source]
+	*countOf(&tallied.ItemCounts, item.Status.Phase) += n
+	if isNew {
+		tallied.seen++
+	}
+	if tallied.ItemCounts == (v1alpha1.ItemCounts{}) {
 		delete(t.bySource, source)
 		return
 	}
 	if t.bySource == nil {
-		t.bySource = map[types.UID]v1alpha1.ItemCounts{}
+		t.bySource = map[types.UID]talliedItems{}
 	}
-	t.bySource[source] = counts
+	t.bySource[source] = tallied
 }
 
 // countOf is where the items of a phase are counted. One whose status was never written is unprocessed.

@@ -21,6 +21,7 @@ func TestATallyIsTheCountOfTheItemsThatThereAre(t *testing.T) {
 	sources := []types.UID{"one", "two"}
 	rapid.Check(t, func(t *rapid.T) {
 		counted, there := &itemTally{}, map[int]*v1alpha1.FeedItem{}
+		seen := map[types.UID]int64{}
 		for range rapid.IntRange(0, 50).Draw(t, "events") {
 			name := rapid.IntRange(0, 9).Draw(t, "item")
 			var next *v1alpha1.FeedItem
@@ -29,8 +30,17 @@ func TestATallyIsTheCountOfTheItemsThatThereAre(t *testing.T) {
 				next.Spec.SourceRef.UID = rapid.SampledFrom(sources).Draw(t, "source") // one of the same name may follow
 				next.Status.Phase = rapid.SampledFrom(phases).Draw(t, "phase")
 			}
-			counted.change(there[name], next)
+			before := there[name]
+			counted.change(before, next)
 			there[name] = next
+			if next != nil && (before == nil || before.Spec.SourceRef.UID != next.Spec.SourceRef.UID) {
+				seen[next.Spec.SourceRef.UID]++
+			}
+			for _, source := range sources {
+				if counted.of(source) == (v1alpha1.ItemCounts{}) {
+					seen[source] = 0
+				}
+			}
 		}
 		for _, source := range sources {
 			var items []v1alpha1.FeedItem
@@ -41,6 +51,15 @@ func TestATallyIsTheCountOfTheItemsThatThereAre(t *testing.T) {
 			}
 			if got, want := counted.of(source), countByPhase(items); got != want {
 				t.Fatalf("source %s: counted %+v, there are %+v", source, got, want)
+			}
+			if got := counted.seen(source); got != seen[source] {
+				t.Fatalf("source %s: %d items were seen, and not %d", source, got, seen[source])
+			}
+			if got, want := counted.allTried(source, seen[source]), counted.of(source).Unprocessed == 0; got != want {
+				t.Fatalf("source %s: all tried %t with %+v", source, got, counted.of(source))
+			}
+			if counted.allTried(source, seen[source]+1) {
+				t.Fatalf("source %s: an item that was never seen counts as tried", source)
 			}
 			if _, kept := counted.bySource[source]; kept && len(items) == 0 {
 				t.Fatalf("source %s has no items and is kept", source)

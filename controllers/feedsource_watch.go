@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 // watchedSource is what this process knows of a source beyond its status, so that an unchanged
 // feed costs neither a write nor a read of its memory. All of it can be lost.
 //
-// A key is reconciled by one worker at a time, so its fields need no lock.
+// A key is reconciled by one worker at a time, which holds the lock.
 type watchedSource struct {
+	sync.Mutex
+
 	uid types.UID
 	// firstSeen is from when on this process polls the source: since it works, or since there is the source.
 	firstSeen time.Time
@@ -32,8 +35,16 @@ type watchedSource struct {
 	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.
 	redo time.Time
-	// countsWritten is when the counts were written last.
+	// untold is what the first poll has to tell, until it is told with the counts of what it made.
+	untold *report
+	// counted are the counts that this process has written last, nil for none; what is cached may be older.
+	counted *v1alpha1.ItemCounts
+	// countsWritten is when they were written last by themselves.
 	countsWritten time.Time
+	// uncounted is since when the counts do not tell what has become of new items; zero: they tell of all.
+	uncounted time.Time
+	// awaited is how many items of the source the tally has seen when it knows of all that polls have made.
+	awaited int64
 	// validators of the last answer, nil until they were read or written once.
 	validators *validators
 	// filters of the generation that was looked at last, nil until there was one.
@@ -47,13 +58,42 @@ type watchedSource struct {
 	held bool
 }
 
-// countable is when the counts may be written next.
-func (w *watchedSource) countable() time.Time {
-	minute, settled := w.countsWritten.Add(countsInterval), w.lastNews.Add(countsDelay)
-	if minute.After(settled) {
-		return minute
+// isCounted says whether the status tells of these counts.
+func (w *watchedSource) isCounted(source *v1alpha1.FeedSource, counts v1alpha1.ItemCounts) bool {
+	return counts == source.Status.Items || w.counted != nil && counts == *w.counted
+}
+
+// made notes that a poll has made so many items, of a source of which the tally had seen some before.
+func (w *watchedSource) made(items int, seenBefore int64, poll, now time.Time) {
+	if items == 0 {
+		return
 	}
-	return settled
+	w.lastNews, w.awaited = poll, seenBefore+int64(items)
+	if w.uncounted.IsZero() {
+		w.uncounted = now
+	}
+}
+
+// toTell returns what is still to be told of a poll, and nil when there is nothing. What was found with
+// another spec is not told any more: that one is polled anew.
+func (w *watchedSource) toTell(source *v1alpha1.FeedSource) *report {
+	if w.untold != nil && w.untold.generation != source.Generation {
+		w.untold = nil
+	}
+	return w.untold
+}
+
+// countable is when the counts may be written next: once a minute, and in one with what becomes of new
+// items, if that is known by then. A source that is new is not kept waiting for that.
+func (w *watchedSource) countable(allTried bool) time.Time {
+	from, patience := w.countsWritten.Add(countsInterval), countsInterval
+	if w.untold != nil {
+		from, patience = time.Time{}, firstReportDelay
+	}
+	if settled := w.uncounted.Add(patience); !allTried && settled.After(from) {
+		return settled
+	}
+	return from
 }
 
 // watchedSources are the sources that this process has seen.
@@ -84,6 +124,13 @@ func (w *watchedSources) of(source *v1alpha1.FeedSource, now time.Time) *watched
 		w.byName[key] = known
 	}
 	return known
+}
+
+// all returns the sources that were seen.
+func (w *watchedSources) all() map[types.NamespacedName]*watchedSource {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.byName)
 }
 
 func (w *watchedSources) forget(key types.NamespacedName) {

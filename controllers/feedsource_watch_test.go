@@ -52,3 +52,37 @@ func TestAPollTimeThatPassesDuringTheStartIsKept(t *testing.T) {
 		t.Errorf("a source that was made later is polled from %s on", got)
 	}
 }
+
+// R5.1: counts are written once a minute at most, and new items are counted within a minute, also where
+// there are new ones all the time.
+func TestNewItemsAreCountedWithinAMinute(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+	for name, test := range map[string]struct {
+		watched  *watchedSource
+		allTried bool
+		want     time.Time
+	}{
+		"tried, and counted long ago":            {&watchedSource{countsWritten: at(-300), uncounted: noon}, true, at(-240)},
+		"tried, and counted just now":            {&watchedSource{countsWritten: at(-10), uncounted: noon}, true, at(50)},
+		"not tried, and counted long ago":        {&watchedSource{countsWritten: at(-300), uncounted: noon}, false, at(60)},
+		"not tried, and counted just now":        {&watchedSource{countsWritten: at(-10), uncounted: noon}, false, at(60)},
+		"not tried, and none is new":             {&watchedSource{countsWritten: at(-10)}, false, at(50)},
+		"the first ones, tried":                  {&watchedSource{untold: &report{}, uncounted: noon}, true, time.Time{}},
+		"the first ones, not tried":              {&watchedSource{untold: &report{}, uncounted: noon}, false, at(5)},
+		"those before counted without the first": {&watchedSource{untold: &report{}, countsWritten: at(-1), uncounted: noon}, false, at(5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 3 { // what comes later does not put it off
+				if got := test.watched.countable(test.allTried); !got.Equal(test.want) {
+					t.Errorf("they may be written at %s, want %s", got, test.want)
+				}
+				if !test.watched.uncounted.IsZero() {
+					test.watched.made(1, 0, at(30), at(31))
+				}
+			}
+		})
+	}
+}

@@ -137,5 +137,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	if err := manager.Add(&lastWords{services: known, providers: providers, destinations: destinations}); err != nil {
 		return err
 	}
+	if err := manager.Add(lastReports{sources}); err != nil {
+		return err
+	}
 	return manager.Add(&seeder{reconciler: items, synced: manager.GetCache().WaitForCacheSync})
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 )
 
-// crash ends the operator in a way that it can write nothing more of its services, and starts
+// crash ends the operator in a way that it can write nothing more of its services and sources, and starts
 // another one, as after a change of leader.
 func (w *world) crash() {
 	w.t.Helper()
 	w.faults.on(func(r *http.Request) *metav1.Status {
-		if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/aiproviders/") {
+		if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/aiproviders/") && !strings.Contains(r.URL.Path, "/feedsources/") {
 			return nil
 		}
 		return &metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}

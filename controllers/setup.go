@@ -126,8 +126,8 @@ func annotationChanged(name string) predicate.Predicate {
 	}
 }
 
-// countLater tallies the items, and queues the source of one whose phase has changed, late enough for all
-// changes of a minute to be written at once: a key that waits in the queue already is not added again.
+// countLater tallies the items, and queues the source of one whose phase has changed: at once when all of its
+// items were tried, and else after a while, so that what changes meanwhile is counted with it.
 type countLater struct{ tally *itemTally }
 
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -143,6 +143,10 @@ func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQ
 	before, after := asItem(e.ObjectOld), asItem(e.ObjectNew)
 	c.tally.change(before, after)
 	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
+		if c.tally.allTried(after.Spec.SourceRef.UID, 0) {
+			enqueue(after, queue, 0)
+			return
+		}
 		enqueueLater(after, queue)
 	}
 }
@@ -158,16 +162,20 @@ func (countLater) Generic(context.Context, event.GenericEvent, sourceQueue) {}
 
 func enqueueLater(object client.Object, queue sourceQueue) {
 	const countDelay = 2 * time.Second // the first change shows soon, the rest of the minute together
+	enqueue(object, queue, countDelay)
+}
+
+func enqueue(object client.Object, queue sourceQueue, after time.Duration) {
 	item := asItem(object)
 	if item == nil {
 		return
 	}
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}}
 	if byPriority, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		byPriority.AddWithOpts(priorityqueue.AddOpts{After: countDelay, Priority: new(handler.LowPriority)}, request)
+		byPriority.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: new(handler.LowPriority)}, request)
 		return
 	}
-	queue.AddAfter(request, countDelay)
+	queue.AddAfter(request, after)
 }
 
 func asItem(object client.Object) *v1alpha1.FeedItem {

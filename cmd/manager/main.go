@@ -85,18 +85,11 @@ func run(ctx context.Context, args []string) error {
 	if err := addProbes(manager); err != nil {
 		return err
 	}
+	if err := manager.Add(startMemory{manager.GetCache(), debug.FreeOSMemory}); err != nil {
+		return err
+	}
 	log.Info("Manager starting", "version", version, "workers", flags.workers, "allowHTTP", flags.allowHTTP, "allowCIDRs", flags.allowCIDRs)
 	return manager.Start(ctx)
-}
-
-// keepHeapSmall has the garbage collector run when the heap has grown by half, not when it has
-// doubled: most of it is the cache, which lives long, and the operator has little else to do with
-// its processor. GOGC in the environment has the last word.
-func keepHeapSmall() {
-	const percent = 50
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
 }
 
 func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, error) {

@@ -1,0 +1,170 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/redact"
+)
+
+// report is what a poll that went well has to tell.
+type report struct {
+	generation int64
+	token      string
+	at         time.Time
+	interval   time.Duration
+	found      findings
+}
+
+// pollSucceeded records a poll that went well. A feed without news is written down once an hour, and a
+// new one together with the counts of its items, if they are tried soon.
+func (r *FeedSourceReconciler) pollSucceeded(
+	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found findings, now time.Time,
+) error {
+	said := report{
+		generation: source.Generation, token: token, at: now,
+		interval: polling.Declared(source.Interval(), found.declared), found: found,
+	}
+	if found.unchanged && said.isRecorded(source) {
+		return nil // most polls: no copies are made to find out that nothing is to be written
+	}
+	if isNew := source.Status.LastPollTime == nil; isNew && found.created > 0 {
+		watch.untold = &said
+		return nil
+	}
+	return r.tell(ctx, source, watch, &said)
+}
+
+// tell writes down what a poll has to tell, if it is not there, and the counts with it.
+func (r *FeedSourceReconciler) tell(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, said *report) error {
+	filtered := int64(0)
+	err := r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		filtered = 0
+		if !said.note(source) {
+			return
+		}
+		source.Status.Items = r.tally.of(source.UID)
+		filtered = watch.countFiltered(&source.Status)
+	})
+	if err != nil {
+		return err
+	}
+	watch.filteredUntold -= filtered
+	watch.untold, watch.counted = nil, new(source.Status.Items)
+	return nil
+}
+
+// lastReports tells, when the operator stops, what is still to be told of first polls: else the next process
+// would make them again.
+type lastReports struct{ *FeedSourceReconciler }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (lastReports) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (r lastReports) Start(ctx context.Context) error {
+	<-ctx.Done()
+	for key, watch := range r.watched.all() {
+		if err := r.tellLast(ctx, key, watch); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "What the first poll has found could not be written down", "source", key.String())
+		}
+	}
+	return nil
+}
+
+func (r lastReports) tellLast(ctx context.Context, key types.NamespacedName, watch *watchedSource) error {
+	watch.Lock() // a poll that is under way has ended then
+	defer watch.Unlock()
+	if watch.untold == nil {
+		return nil
+	}
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	var source v1alpha1.FeedSource
+	if err := r.Live.Get(ctx, key, &source); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if said := watch.toTell(&source); said != nil && source.UID == watch.uid {
+		return r.tell(ctx, &source, watch, said)
+	}
+	return nil
+}
+
+// heartbeatDue says whether it is time to write down a poll without news.
+func heartbeatDue(source *v1alpha1.FeedSource, now time.Time) bool {
+	last := source.Status.LastPollTime
+	return last == nil || now.Sub(last.Time) >= polling.Heartbeat
+}
+
+// isRecorded says whether the status tells already all that there is to tell of a poll that had no news.
+func (r *report) isRecorded(source *v1alpha1.FeedSource) bool {
+	status := &source.Status
+	return readyOf(status.Conditions).Status == metav1.ConditionTrue && status.ConsecutiveFailures == 0 &&
+		status.LastHandledPoll == r.token && status.ObservedGeneration == r.generation &&
+		status.EffectiveInterval != nil && status.EffectiveInterval.Duration >= r.interval && // a shorter one is told with the next news
+		!heartbeatDue(source, r.at) && !r.movesNow(source)
+}
+
+// note puts a report on the status, and says whether it was worth it. New items alone are not: they are told by
+// the counts, which are written soon after. A document that has changed and says nothing new is as good as
+// an unchanged one.
+func (r *report) note(source *v1alpha1.FeedSource) bool {
+	status, found := &source.Status, &r.found
+	before := status.DeepCopy()
+	if !found.unchanged {
+		status.Title, status.Format = redact.Within(cut(found.title, 512), 512), cut(found.format, 64)
+		setDamaged(source, found.damage, r.at)
+		setPaused(source, found.held, r.at)
+		setRebuilt(source, found.rebuilt, r.at)
+	}
+	setFiltersFailing(source, found.judged, found.filtersFailing, r.at)
+	if apiequality.Semantic.DeepEqual(before, status) && r.isRecorded(source) {
+		return false
+	}
+	status.ObservedGeneration, status.LastHandledPoll = r.generation, r.token
+	status.LastPollTime, status.LastSuccessTime = &metav1.Time{Time: r.at}, &metav1.Time{Time: r.at}
+	status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: r.interval}, nil
+	status.ConsecutiveFailures, status.Failure = 0, nil
+	setSourceReady(source, verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: r.readsWell(source)}, r.at)
+	return true
+}
+
+// movesNow says whether the feed has begun to say that it is elsewhere for good.
+func (r *report) movesNow(source *v1alpha1.FeedSource) bool {
+	return r.found.movedTo != "" && !strings.Contains(readyOf(source.Status.Conditions).Message, hasMoved)
+}
+
+// hasMoved is how a condition says that a feed has moved.
+const hasMoved = "The feed has moved for good"
+
+func (r *report) readsWell(source *v1alpha1.FeedSource) string {
+	name := source.Status.Format
+	if source.Status.Title != "" {
+		name = fmt.Sprintf("%q (%s)", source.Status.Title, name)
+	}
+	message := fmt.Sprintf("Reads %s every %s", name, human(r.interval))
+	if r.interval > source.Interval() {
+		message += fmt.Sprintf(" (spec.interval is %s; the feed says that it does not change more often)", human(source.Interval()))
+	}
+	if to := r.found.movedTo; to != "" {
+		message += ". " + hasMoved + ": set spec.url to " + failure.Mask(to)
+		if failure.Mask(to) != to {
+			message += " (its query is not shown here)"
+		}
+	}
+	return message
+}
