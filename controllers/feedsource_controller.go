@@ -23,7 +23,7 @@ import (
 const (
 	// countsInterval is how often the counts of a source's items are written by themselves at most.
 	countsInterval = time.Minute
-	// firstReportDelay is how long the first report on a source waits at most for its items to be tried.
+	// firstReportDelay is how long the first report on a source waits at most for its items to settle.
 	firstReportDelay = 5 * time.Second
 	// pollGrain is the time within which polls are begun together.
 	pollGrain = 250 * time.Millisecond
@@ -137,8 +137,8 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	if said == nil && watch.isCounted(source, r.tally.of(source.UID)) {
 		return lookAgain(now, next), nil
 	}
-	allTried := r.tally.allTried(source.UID, watch.awaited)
-	if from := watch.countable(allTried); now.Before(from) {
+	settled := r.tally.settled(source.UID, watch.awaited)
+	if from := watch.countable(settled); now.Before(from) {
 		return lookAgain(now, earliest(next, from)), nil
 	}
 	if said != nil {
@@ -149,7 +149,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if watch.uncounted = now; allTried {
+	if watch.uncounted = now; settled {
 		watch.uncounted = time.Time{}
 	}
 	return lookAgain(now, next), nil

@@ -31,7 +31,7 @@ type report struct {
 }
 
 // pollSucceeded records a poll that went well. A feed without news is written down once an hour, and a
-// new one together with the counts of its items, if they are tried soon.
+// new one together with the counts of its items, if these settle soon.
 func (r *FeedSourceReconciler) pollSucceeded(
 	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found findings, now time.Time,
 ) error {

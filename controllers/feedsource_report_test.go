@@ -64,7 +64,7 @@ func TestANewSourceIsWrittenOnceWithItsItemsCounted(t *testing.T) {
 }
 
 // R5.1: nobody waits for long to see that a new source is read: its items may take their time. They are
-// counted as soon as they have been tried.
+// counted as soon as they have settled.
 func TestANewSourceIsReadyBeforeItsItemsAre(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -40,12 +40,12 @@ func (t *itemTally) seen(source types.UID) int64 {
 	return t.bySource[source].seen
 }
 
-// allTried says whether so many items of a source were seen, and none is left that waits for its first try.
-func (t *itemTally) allTried(source types.UID, seen int64) bool {
+// settled says whether so many items of a source were seen, and each of them is finished or waits to be retried.
+func (t *itemTally) settled(source types.UID, seen int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tallied := t.bySource[source]
-	return tallied.seen >= seen && tallied.Unprocessed == 0
+	return tallied.seen >= seen && tallied.Unprocessed == 0 && tallied.Pending == 0
 }
 
 // change takes in that an item has become another: from nil when it is new, to nil when it is gone.

@@ -55,11 +55,12 @@ func TestATallyIsTheCountOfTheItemsThatThereAre(t *testing.T) {
 			if got := counted.seen(source); got != seen[source] {
 				t.Fatalf("source %s: %d items were seen, and not %d", source, got, seen[source])
 			}
-			if got, want := counted.allTried(source, seen[source]), counted.of(source).Unprocessed == 0; got != want {
-				t.Fatalf("source %s: all tried %t with %+v", source, got, counted.of(source))
+			now := counted.of(source)
+			if got, want := counted.settled(source, seen[source]), now.Unprocessed+now.Pending == 0; got != want {
+				t.Fatalf("source %s: settled %t with %+v", source, got, now)
 			}
-			if counted.allTried(source, seen[source]+1) {
-				t.Fatalf("source %s: an item that was never seen counts as tried", source)
+			if counted.settled(source, seen[source]+1) {
+				t.Fatalf("source %s: an item that was never seen counts as settled", source)
 			}
 			if _, kept := counted.bySource[source]; kept && len(items) == 0 {
 				t.Fatalf("source %s has no items and is kept", source)

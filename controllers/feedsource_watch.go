@@ -85,13 +85,13 @@ func (w *watchedSource) toTell(source *v1alpha1.FeedSource) *report {
 
 // countable is when the counts may be written next: once a minute, and in one with what becomes of new
 // items, if that is known by then. A source that is new is not kept waiting for that.
-func (w *watchedSource) countable(allTried bool) time.Time {
+func (w *watchedSource) countable(settled bool) time.Time {
 	from, patience := w.countsWritten.Add(countsInterval), countsInterval
 	if w.untold != nil {
 		from, patience = time.Time{}, firstReportDelay
 	}
-	if settled := w.uncounted.Add(patience); !allTried && settled.After(from) {
-		return settled
+	if enough := w.uncounted.Add(patience); !settled && enough.After(from) {
+		return enough
 	}
 	return from
 }

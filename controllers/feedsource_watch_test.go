@@ -60,23 +60,23 @@ func TestNewItemsAreCountedWithinAMinute(t *testing.T) {
 	noon := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	for name, test := range map[string]struct {
-		watched  *watchedSource
-		allTried bool
-		want     time.Time
+		watched *watchedSource
+		settled bool
+		want    time.Time
 	}{
-		"tried, and counted long ago":            {&watchedSource{countsWritten: at(-300), uncounted: noon}, true, at(-240)},
-		"tried, and counted just now":            {&watchedSource{countsWritten: at(-10), uncounted: noon}, true, at(50)},
-		"not tried, and counted long ago":        {&watchedSource{countsWritten: at(-300), uncounted: noon}, false, at(60)},
-		"not tried, and counted just now":        {&watchedSource{countsWritten: at(-10), uncounted: noon}, false, at(60)},
-		"not tried, and none is new":             {&watchedSource{countsWritten: at(-10)}, false, at(50)},
-		"the first ones, tried":                  {&watchedSource{untold: &report{}, uncounted: noon}, true, time.Time{}},
-		"the first ones, not tried":              {&watchedSource{untold: &report{}, uncounted: noon}, false, at(5)},
+		"settled, and counted long ago":          {&watchedSource{countsWritten: at(-300), uncounted: noon}, true, at(-240)},
+		"settled, and counted just now":          {&watchedSource{countsWritten: at(-10), uncounted: noon}, true, at(50)},
+		"not settled, and counted long ago":      {&watchedSource{countsWritten: at(-300), uncounted: noon}, false, at(60)},
+		"not settled, and counted just now":      {&watchedSource{countsWritten: at(-10), uncounted: noon}, false, at(60)},
+		"not settled, and none is new":           {&watchedSource{countsWritten: at(-10)}, false, at(50)},
+		"the first ones, settled":                {&watchedSource{untold: &report{}, uncounted: noon}, true, time.Time{}},
+		"the first ones, not settled":            {&watchedSource{untold: &report{}, uncounted: noon}, false, at(5)},
 		"those before counted without the first": {&watchedSource{untold: &report{}, countsWritten: at(-1), uncounted: noon}, false, at(5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for range 3 { // what comes later does not put it off
-				if got := test.watched.countable(test.allTried); !got.Equal(test.want) {
+				if got := test.watched.countable(test.settled); !got.Equal(test.want) {
 					t.Errorf("they may be written at %s, want %s", got, test.want)
 				}
 				if !test.watched.uncounted.IsZero() {

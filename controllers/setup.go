@@ -127,7 +127,7 @@ func annotationChanged(name string) predicate.Predicate {
 }
 
 // countLater tallies the items, and queues the source of one whose phase has changed: at once when all of its
-// items were tried, and else after a while, so that what changes meanwhile is counted with it.
+// items have settled, and else after a while, so that what changes meanwhile is counted with it.
 type countLater struct{ tally *itemTally }
 
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -143,7 +143,7 @@ func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQ
 	before, after := asItem(e.ObjectOld), asItem(e.ObjectNew)
 	c.tally.change(before, after)
 	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
-		if c.tally.allTried(after.Spec.SourceRef.UID, 0) {
+		if c.tally.settled(after.Spec.SourceRef.UID, 0) {
 			enqueue(after, queue, 0)
 			return
 		}

@@ -415,8 +415,8 @@ type FeedSourceStatus struct {
 	// +optional
 	Failure *Failure `json:"failure,omitempty"`
 
-	// Items counts the source's items by phase. It is written when new ones have been tried, or after a
-	// minute, and by itself at most once a minute.
+	// Items counts the source's items by phase. It is written when new ones are finished or wait to be
+	// tried again, or after a minute, and by itself at most once a minute.
 	// +optional
 	Items ItemCounts `json:"items,omitzero"`
 
