@@ -33,6 +33,8 @@ type FeedItemReconciler struct {
 	Web      *web
 	Waker    *waker
 	Articles *article.Fetcher
+	// Names is shared with the controller of sources.
+	Names *feedNames
 	// Services knows the providers and destinations.
 	Services *services
 	// Builtin writes summaries where a source names no provider.

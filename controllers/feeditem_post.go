@@ -79,7 +79,11 @@ func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSo
 
 // compose makes the text of a post.
 func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
-	return p.to.composer.Compose(derive.Material(item, source), destination.Limits{
+	material := derive.Material(item, source)
+	if material.FeedTitle == "" {
+		material.FeedTitle = r.Names.of(source.UID)
+	}
+	return p.to.composer.Compose(material, destination.Limits{
 		MaxCharacters: int(p.to.server.MaxCharacters), CharactersPerURL: int(p.to.server.CharactersPerURL),
 	})
 }

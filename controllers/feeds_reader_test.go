@@ -28,6 +28,7 @@ func TestSummariesAreServedAsFeeds(t *testing.T) {
 	w := newWorld(t)
 	w.source("news", web.FeedURL())
 	items := w.untilItems("news", allProcessed(3))
+	source := w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
 	texts := map[string]string{}
 	for _, item := range items {
 		texts[item.Spec.Title] = item.Status.Summary.Text
@@ -45,6 +46,9 @@ func TestSummariesAreServedAsFeeds(t *testing.T) {
 				var err error
 				if published, etag, err = fetchFeed(ctx, url); err != nil {
 					return err
+				}
+				if title := source.Status.Title; title == "" || published.Title != title {
+					return fmt.Errorf("its title is %q, want %q", published.Title, title)
 				}
 				if len(published.Items) != 3 {
 					return fmt.Errorf("%d entries", len(published.Items))

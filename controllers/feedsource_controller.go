@@ -47,6 +47,8 @@ type FeedSourceReconciler struct {
 	Web      *web
 	Waker    *waker
 	Outbound *outbound.Client
+	// Names is shared with the controller of items.
+	Names *feedNames
 	// Workers is how many feeds are polled at the same time at most.
 	Workers int
 
@@ -95,6 +97,15 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		return r.count(ctx, &source, watch, time.Time{}, r.refuseFilters(ctx, &source, invalid))
 	}
 	due := watch.due(&source, r.Web.networkBack())
+	if said := watch.toTell(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
+		if err := r.tell(ctx, &source, watch, said); err != nil {
+			return lookAgain(now, r.pollAgain(ctx, &source, watch, now, err)), nil
+		}
+		if source.Generation != said.generation {
+			return lookAgain(now, now), nil
+		}
+		due = watch.due(&source, r.Web.networkBack())
+	}
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
 	}
@@ -103,8 +114,8 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		rank.Class = classEager
 	}
 	tickets, free := turn.AcquireAll(rank, toVisit(outbound.HostOf(source.Spec.URL))...)
-	if !free {
-		return ctrl.Result{}, nil // woken when the host is free, and the network is up
+	if !free { // woken when the host is free, and the network is up
+		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
 	next, err := r.poll(ctx, &source, watch, visitWith(tickets))
 	return r.count(ctx, &source, watch, next, err)
@@ -134,19 +145,21 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	}
 	now, said := r.Clock.Now(), watch.toTell(source)
 	next = together(next)
-	if said == nil && watch.isCounted(source, r.tally.of(source.UID)) {
+	settled := r.tally.settled(source.UID, watch.awaited)
+	if said == nil && watch.counts(source) == r.tally.of(source.UID) {
+		if settled {
+			watch.uncounted = time.Time{}
+		}
 		return lookAgain(now, next), nil
 	}
-	settled := r.tally.settled(source.UID, watch.awaited)
 	if from := watch.countable(settled); now.Before(from) {
 		return lookAgain(now, earliest(next, from)), nil
 	}
 	if said != nil {
-		err = r.tell(ctx, source, watch, said)
-	} else {
-		err = r.writeCounts(ctx, source, watch, now)
-	}
-	if err != nil {
+		if err := r.tell(ctx, source, watch, said); err != nil {
+			return lookAgain(now, r.pollAgain(ctx, source, watch, now, err)), nil
+		}
+	} else if err := r.writeCounts(ctx, source, watch, now); err != nil {
 		return ctrl.Result{}, err
 	}
 	if watch.uncounted = now; settled {

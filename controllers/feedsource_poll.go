@@ -52,11 +52,6 @@ type findings struct {
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
 func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
-	if said := watch.toTell(source); said != nil {
-		if err := r.tell(ctx, source, watch, said); err != nil {
-			return time.Time{}, err
-		}
-	}
 	header, err := secrets.OfFeed(ctx, r.Live, source)
 	if err != nil {
 		return r.credentialsMissing(ctx, source, watch, err)
@@ -97,13 +92,19 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {
-		watch.failedWrites++
-		watch.redo = now.Add(min(polling.EffectiveInterval(redoInterval, watch.failedWrites-1), source.Interval()))
-		log.Error(err, "Poll could not be written down", "redo", watch.redo)
-		return watch.redo, nil
+		return r.pollAgain(ctx, source, watch, now, err), nil
 	}
 	watch.failedWrites = 0
 	return watch.due(source, r.Web.networkBack()), nil
+}
+
+// pollAgain has a poll made again that could not be written down, and returns when.
+func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time, err error) time.Time {
+	watch.untold = nil
+	watch.failedWrites++
+	watch.redo = now.Add(min(polling.EffectiveInterval(redoInterval, watch.failedWrites-1), source.Interval()))
+	ctrl.LoggerFrom(ctx).Error(err, "Poll could not be written down", "redo", watch.redo)
+	return watch.redo
 }
 
 // read fetches the feed and parses it, unless it is as it was: then there is no document.
@@ -194,6 +195,11 @@ func (r *FeedSourceReconciler) take(
 	found.held, found.rebuilt = plan.Held, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
+	}
+	if len(plan.Create) > 0 {
+		if err := r.nameFeed(ctx, source, document.Title); err != nil {
+			return err
+		}
 	}
 	for i := range plan.Create {
 		item := derive.Item(source, plan.Create[i], book.Trust())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +19,6 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/polling"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // report is what a poll that went well has to tell.
@@ -54,7 +54,7 @@ func (r *FeedSourceReconciler) tell(ctx context.Context, source *v1alpha1.FeedSo
 	filtered := int64(0)
 	err := r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		filtered = 0
-		if !said.note(source) {
+		if !said.apply(source) {
 			return
 		}
 		source.Status.Items = r.tally.of(source.UID)
@@ -78,12 +78,17 @@ func (lastReports) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (r lastReports) Start(ctx context.Context) error {
 	<-ctx.Done()
+	var group errgroup.Group
+	group.SetLimit(r.Workers)
 	for key, watch := range r.watched.all() {
-		if err := r.tellLast(ctx, key, watch); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "What the first poll has found could not be written down", "source", key.String())
-		}
+		group.Go(func() error {
+			if err := r.tellLast(ctx, key, watch); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "What the first poll has found could not be written down", "source", key.String())
+			}
+			return nil
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 func (r lastReports) tellLast(ctx context.Context, key types.NamespacedName, watch *watchedSource) error {
@@ -98,7 +103,8 @@ func (r lastReports) tellLast(ctx context.Context, key types.NamespacedName, wat
 	if err := r.Live.Get(ctx, key, &source); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if said := watch.toTell(&source); said != nil && source.UID == watch.uid {
+	isNew := source.UID == watch.uid && source.Status.LastPollTime == nil // no other process has polled it since
+	if said := watch.toTell(&source); said != nil && isNew {
 		return r.tell(ctx, &source, watch, said)
 	}
 	return nil
@@ -119,14 +125,14 @@ func (r *report) isRecorded(source *v1alpha1.FeedSource) bool {
 		!heartbeatDue(source, r.at) && !r.movesNow(source)
 }
 
-// note puts a report on the status, and says whether it was worth it. New items alone are not: they are told by
+// apply puts a report on the status, and says whether it was worth it. New items alone are not: they are told by
 // the counts, which are written soon after. A document that has changed and says nothing new is as good as
 // an unchanged one.
-func (r *report) note(source *v1alpha1.FeedSource) bool {
+func (r *report) apply(source *v1alpha1.FeedSource) bool {
 	status, found := &source.Status, &r.found
 	before := status.DeepCopy()
 	if !found.unchanged {
-		status.Title, status.Format = redact.Within(cut(found.title, 512), 512), cut(found.format, 64)
+		status.Title, status.Format = feedTitle(found.title), cut(found.format, 64)
 		setDamaged(source, found.damage, r.at)
 		setPaused(source, found.held, r.at)
 		setRebuilt(source, found.rebuilt, r.at)

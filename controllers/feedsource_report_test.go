@@ -16,9 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
@@ -70,14 +72,12 @@ func TestANewSourceIsReadyBeforeItsItemsAre(t *testing.T) {
 	w := newWorld(t)
 	web, open := slowPages(t, "one", 3)
 	w.source("news", web.FeedURL())
-	w.untilItems("news", hasItems(3))
-	w.clock.Step(6 * time.Second)
-	w.untilSource("news", readsWith(v1alpha1.ItemCounts{Unprocessed: 3}))
+	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Unprocessed: 3}))
 	open()
 	w.untilSource("news", readsWith(v1alpha1.ItemCounts{Processed: 3}))
 }
 
-// R1.6: a source that is suspended before anything was told of it says that it is suspended, and begins well
+// R1.9: a source that is suspended before anything was told of it says that it is suspended, and begins well
 // when it goes on.
 func TestASourceSuspendedAtOnceSaysSo(t *testing.T) {
 	t.Parallel()
@@ -129,10 +129,10 @@ func TestAFirstPollIsToldWhenTheOperatorStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	web, open := slowPages(t, "one", 2)
-	w.source("news", web.FeedURL())
-	w.untilItems("news", hasItems(2))
+	w.source("news", web.FeedURL(), rarely)
+	w.untilRemembered()
 	w.stop()
-	stopped := w.untilSource("news", readsWith(v1alpha1.ItemCounts{Unprocessed: 2}))
+	stopped := w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
 	open()
 	w.start()
 	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 2}))
@@ -155,15 +155,109 @@ func TestWhatWasNotToldOfAFirstPollIsToldByTheNextProcess(t *testing.T) {
 	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 1}))
 }
 
-// slowPages is a feed with so many entries, whose articles come once it is opened.
-func slowPages(t *testing.T, name string, entries int) (web *feedtest.Server, open func()) {
+// R1.3: what a feed declares of its changes holds from the first poll on, whatever its items are at.
+func TestAFeedIsNotPolledBeforeItsFirstReportSaysWhen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	web, open := slowPages(t, "one", 2, "max-age=7200")
+	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.Interval = &metav1.Duration{Duration: time.Minute} })
+	w.untilRemembered()
+	for range 3 {
+		w.clock.Step(time.Minute) // its slot passes, and the time that the first report may wait
+		w.lookAtSource("news")
+	}
+	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded, "every 2h"))
+	open()
+	if got := web.Hits("/feed.xml"); got != 1 {
+		t.Errorf("it was polled %d times", got)
+	}
+}
+
+// R1.1: a first report that the API server does not take keeps nothing from being polled.
+func TestAFeedIsPolledAlthoughItsFirstReportIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/feedsources/") {
+			return &metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}
+		}
+		return nil
+	})
+	web := feedtest.New(t)
+	entries := web.Entries("one", 2)
+	web.List(entries[1:]...)
+	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.Interval = &metav1.Duration{Duration: time.Minute} })
+	w.untilItems("news", allProcessed(1))
+	web.List(entries...)
+	w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+		err := hasItems(2)(items)
+		if err != nil {
+			w.clock.Step(time.Minute)
+			w.lookAt(controllers.SourceKey, client.ObjectKey{Namespace: w.namespace, Name: "news"})
+		}
+		return err
+	})
+	w.faults.on(nil)
+	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 2}))
+}
+
+// R4.1, R4.4: where posts say what the feed calls itself, that is known before there is an item: a post reads the
+// same whenever it is made.
+func TestTheNameOfAFeedIsKnownBeforeItsItems(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon()
+	w.destination("press", server.URL, func(d *v1alpha1.FeedDestination) { d.Spec.Template = "{{.FeedTitle}}: {{.Title}}\n{{.URL}}" })
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/feeditems") {
+			var source v1alpha1.FeedSource
+			if err := w.client.Get(r.Context(), client.ObjectKey{Namespace: w.namespace, Name: "news"}, &source); err != nil || source.Status.Title == "" {
+				t.Errorf("an item is made while the feed has no name (%v)", err)
+			}
+		}
+		return nil
+	})
+	web := feedtest.New(t)
+	web.List(web.Entries("one", 3)...)
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.untilItems("news", allProcessed(3))
+	source := w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 3}))
+	for _, post := range server.Posts() {
+		if !strings.HasPrefix(post.Text, source.Status.Title+": ") {
+			t.Errorf("a post reads %q, and the feed is called %q", post.Text, source.Status.Title)
+		}
+	}
+}
+
+// rarely has a source polled once a day.
+func rarely(source *v1alpha1.FeedSource) {
+	source.Spec.Interval = &metav1.Duration{Duration: 24 * time.Hour}
+}
+
+// untilRemembered waits until a first poll has made all its items.
+func (w *world) untilRemembered() {
+	w.t.Helper()
+	apitest.Eventually(w.t, func(ctx context.Context) error {
+		var memories v1alpha1.FeedMemoryList
+		if err := w.client.List(ctx, &memories, client.InNamespace(w.namespace)); err != nil || len(memories.Items) > 0 {
+			return err
+		}
+		return errNotYet
+	})
+}
+
+// slowPages is a feed with so many entries, whose articles come once it is opened. It may declare how long
+// it can be kept.
+func slowPages(t *testing.T, name string, entries int, cacheControl ...string) (web *feedtest.Server, open func()) {
 	t.Helper()
 	web = feedtest.New(t)
 	web.List(web.Entries(name, entries)...)
 	var pages gate
-	web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+	web.OnRequest(func(rw http.ResponseWriter, r *http.Request) bool {
 		if strings.HasPrefix(r.URL.Path, "/articles/") {
 			pages.pass(r)
+		} else if len(cacheControl) > 0 {
+			rw.Header().Set("Cache-Control", cacheControl[0])
 		}
 		return false
 	})

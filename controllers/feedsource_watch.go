@@ -15,7 +15,8 @@ import (
 )
 
 // watchedSource is what this process knows of a source beyond its status, so that an unchanged
-// feed costs neither a write nor a read of its memory. All of it can be lost.
+// feed costs neither a write nor a read of its memory. All of it can be lost: then a first poll that is
+// still untold is made again.
 //
 // A key is reconciled by one worker at a time, which holds the lock.
 type watchedSource struct {
@@ -58,9 +59,12 @@ type watchedSource struct {
 	held bool
 }
 
-// isCounted says whether the status tells of these counts.
-func (w *watchedSource) isCounted(source *v1alpha1.FeedSource, counts v1alpha1.ItemCounts) bool {
-	return counts == source.Status.Items || w.counted != nil && counts == *w.counted
+// counts are those that stand on the status.
+func (w *watchedSource) counts(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
+	if w.counted != nil {
+		return *w.counted
+	}
+	return source.Status.Items
 }
 
 // made notes that a poll has made so many items, of a source of which the tally had seen some before.

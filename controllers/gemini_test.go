@@ -118,7 +118,7 @@ func TestAPageThatIsNotCompleteIsJudgedAgainWhenItChanges(t *testing.T) {
 		t.Errorf("failure %+v", item.Status.Failure)
 	}
 	// The owner decides to read the page instead: the text is another one.
-	source := w.untilSource("news", func(*v1alpha1.FeedSource) error { return nil })
+	source := w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
 	source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
 	if err := w.client.Update(t.Context(), source); err != nil {
 		t.Fatal(err)

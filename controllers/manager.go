@@ -73,6 +73,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Self:     options.Self,
 	}
 	known := newServices(options.Clock, plan, waker.serviceChanged)
+	names := &feedNames{}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
 		Client:     manager.GetClient(),
@@ -83,6 +84,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Waker:      waker,
 		Web:        web,
 		Articles:   article.NewFetcher(options.Outbound),
+		Names:      names,
 		Services:   known,
 		Builtin:    options.Builtin,
 		InPlace:    options.InPlace,
@@ -100,6 +102,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Web:      web,
 		Waker:    waker,
 		Outbound: options.Outbound,
+		Names:    names,
 		Workers:  options.PollWorkers,
 	}
 	providers := newAIProviderReconciler(serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider]{

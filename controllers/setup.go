@@ -92,8 +92,8 @@ func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Obje
 }
 
 // SetupWithManager registers the controller of sources. It looks at a source when its spec, its
-// poll or its retry annotation changes, when a poll is due, and, at most once a minute, when its items have
-// changed their phases.
+// poll or its retry annotation changes, when a poll is due, and when its items have changed their phases,
+// which it writes down once a minute at most.
 func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
 	changed := predicate.Or(predicate.GenerationChangedPredicate{},
 		annotationChanged(v1alpha1.AnnotationPoll), annotationChanged(v1alpha1.AnnotationRetry))

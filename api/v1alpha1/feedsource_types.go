@@ -415,8 +415,9 @@ type FeedSourceStatus struct {
 	// +optional
 	Failure *Failure `json:"failure,omitempty"`
 
-	// Items counts the source's items by phase. It is written when new ones are finished or wait to be
-	// tried again, or after a minute, and by itself at most once a minute.
+	// Items counts the source's items by phase. They are written when new items are finished or
+	// wait to be tried again, and at the latest a minute after these have come. Writes of the counts alone are at
+	// least a minute apart.
 	// +optional
 	Items ItemCounts `json:"items,omitzero"`
 

@@ -6,6 +6,7 @@ package destination
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 )
 
@@ -35,6 +36,11 @@ type Style struct {
 	Language string
 	// Visibility, as the destination's API calls it. May be empty.
 	Visibility string
+}
+
+// NamesFeed says whether a post may say what the feed calls itself: Material.FeedTitle.
+func (s Style) NamesFeed() bool {
+	return strings.Contains(s.Template, ".FeedTitle") || strings.Contains(s.ContentWarning, ".FeedTitle")
 }
 
 // Material is what a post is made of. All of it is untrusted.

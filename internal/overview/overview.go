@@ -90,7 +90,7 @@ func (w *writer) sources() {
 		counts := w.countsOf(source)
 		rows = append(rows, []string{
 			w.name(source), w.ago(source.Status.LastPollTime), w.nextPoll(source),
-			fmt.Sprint(counts.Active()), fmt.Sprint(counts.Processed), fmt.Sprint(counts.Failed), howItIs(source),
+			fmt.Sprint(counts.Active()), fmt.Sprint(counts.Processed), fmt.Sprint(counts.Failed), howItIs(source, counts),
 		})
 	}
 	w.table(rows)
@@ -125,9 +125,12 @@ func count(counts *v1alpha1.ItemCounts, phase v1alpha1.Phase) {
 }
 
 // howItIs says what is wrong with a source, or that nothing is.
-func howItIs(source *v1alpha1.FeedSource) string {
+func howItIs(source *v1alpha1.FeedSource, items v1alpha1.ItemCounts) string {
 	conditions := source.Status.Conditions
 	said := "not seen by the operator yet: is it running?"
+	if items != (v1alpha1.ItemCounts{}) {
+		said = "read, and its first items are being worked on"
+	}
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		said = ready.Message
 		if ready.Status != metav1.ConditionTrue {

@@ -47,6 +47,25 @@ func TestWhatNeedsAPersonIsTold(t *testing.T) {
 	}
 }
 
+// R5.1: a source that is new is told apart from one that no operator looks at.
+func TestASourceThatIsNewIsNotOneThatNobodyHasSeen(t *testing.T) {
+	t.Parallel()
+	source := v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{UID: "a"}}
+	item := v1alpha1.FeedItem{Spec: v1alpha1.FeedItemSpec{SourceRef: v1alpha1.SourceReference{UID: "a"}}}
+	for want, items := range map[string][]v1alpha1.FeedItem{
+		"is it running?":                      nil,
+		"its first items are being worked on": {item},
+	} {
+		var out strings.Builder
+		if err := overview.Write(&out, overview.State{Sources: []v1alpha1.FeedSource{source}, Items: items, Now: now}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("with %d items it says %s", len(items), out.String())
+		}
+	}
+}
+
 // R1.2, R5.1: when a source is polled next is what the operator makes of the same status.
 func TestTheNextPollIsThatOfTheOperator(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,68 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/redact"
+)
+
+// feedNames are what feeds call themselves, of those whose posts say it, by the UID of the source. The cache
+// may hear of an item before it hears of the name. The zero value knows none.
+type feedNames struct{ known sync.Map }
+
+func (n *feedNames) of(source types.UID) string {
+	name, _ := n.known.Load(source)
+	known, _ := name.(string)
+	return known
+}
+
+// nameFeed writes down what a feed calls itself before items are made of it, where their posts say it: a post
+// that is looked for, or made again, must read as it did the first time.
+func (r *FeedSourceReconciler) nameFeed(ctx context.Context, source *v1alpha1.FeedSource, title string) error {
+	name := feedTitle(title)
+	if name == source.Status.Title {
+		return nil
+	}
+	named, err := r.postsNameFeed(ctx, source)
+	if err != nil || !named {
+		return err
+	}
+	written := source.DeepCopy()
+	if err := r.write(ctx, written, func(source *v1alpha1.FeedSource) { source.Status.Title = name }); err != nil {
+		return err
+	}
+	r.Names.known.Store(source.UID, name)
+	if written.Generation == source.Generation { // else the poll goes on with the spec that it began with
+		*source = *written
+	}
+	return nil
+}
+
+func (r *FeedSourceReconciler) postsNameFeed(ctx context.Context, source *v1alpha1.FeedSource) (bool, error) {
+	for _, ref := range source.Spec.Destinations {
+		var described v1alpha1.FeedDestination
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: source.Namespace, Name: ref.Name}, &described)
+		if client.IgnoreNotFound(err) != nil {
+			return false, err
+		}
+		if derive.Style(&described).NamesFeed() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// feedTitle is the title of a document as it stands on the status.
+func feedTitle(title string) string {
+	const longest = 512
+	return redact.Within(cut(title, longest), longest)
+}
