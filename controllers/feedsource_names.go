@@ -37,7 +37,11 @@ func (r *FeedSourceReconciler) nameFeed(ctx context.Context, source *v1alpha1.Fe
 		return err
 	}
 	written := source.DeepCopy()
-	if err := r.write(ctx, written, func(source *v1alpha1.FeedSource) { source.Status.Title = name }); err != nil {
+	err = r.write(ctx, written, func(source *v1alpha1.FeedSource) {
+		setBeginning(source, r.Clock.Now())
+		source.Status.Title = name
+	})
+	if err != nil {
 		return err
 	}
 	r.Names.known.Store(source.UID, name)

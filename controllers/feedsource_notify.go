@@ -44,6 +44,7 @@ func (r *FeedSourceReconciler) checkNotifications(ctx context.Context, source *v
 		return nil
 	}
 	return r.write(ctx, source, func(source *v1alpha1.FeedSource) {
+		setBeginning(source, r.Clock.Now())
 		note(source, v1alpha1.ConditionNotificationsBlocked, reason, message, r.Clock.Now())
 	})
 }

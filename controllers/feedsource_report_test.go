@@ -214,6 +214,9 @@ func TestTheNameOfAFeedIsKnownBeforeItsItems(t *testing.T) {
 			if err := w.client.Get(r.Context(), client.ObjectKey{Namespace: w.namespace, Name: "news"}, &source); err != nil || source.Status.Title == "" {
 				t.Errorf("an item is made while the feed has no name (%v)", err)
 			}
+			if err := hasReady(source.Status.Conditions, metav1.ConditionUnknown, v1alpha1.ReasonProgressing); err != nil {
+				t.Error(err)
+			}
 		}
 		return nil
 	})

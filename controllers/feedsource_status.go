@@ -153,6 +153,18 @@ func setReady(conditions *[]metav1.Condition, generation int64, said verdict, no
 	}
 }
 
+// setBeginning says of a source of which nothing was told yet that it is being read: Ready is there whenever
+// anything is.
+func setBeginning(source *v1alpha1.FeedSource, now time.Time) {
+	if readyOf(source.Status.Conditions).Type != "" {
+		return
+	}
+	meta.SetStatusCondition(&source.Status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
+		Message: "The feed is being read for the first time", LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
 // setDamaged says what of the feed could not be used.
 func setDamaged(source *v1alpha1.FeedSource, warning string, now time.Time) {
 	note(source, v1alpha1.ConditionDamaged, v1alpha1.ReasonPartlyRead, warning, now)

@@ -221,6 +221,9 @@ func TestANotificationWaitsForItsDestination(t *testing.T) {
 // blocked checks that a source says that somebody cannot be told of its failures.
 func blocked(reason, words string) func(*v1alpha1.FeedSource) error {
 	return func(source *v1alpha1.FeedSource) error {
+		if source.Status.LastPollTime == nil {
+			return errNotYet
+		}
 		said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionNotificationsBlocked)
 		if said == nil || said.Reason != reason || !strings.Contains(said.Message, words) {
 			return fmt.Errorf("conditions %+v", source.Status.Conditions)
