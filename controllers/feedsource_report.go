@@ -42,7 +42,8 @@ func (r *FeedSourceReconciler) pollSucceeded(
 	if found.unchanged && said.isRecorded(source) {
 		return nil // most polls: no copies are made to find out that nothing is to be written
 	}
-	if isNew := source.Status.LastPollTime == nil; isNew && found.created > 0 {
+	isNew := source.Status.LastPollTime == nil && watch.counted == nil // the cache may not know yet what was told
+	if isNew && found.created > 0 {
 		watch.untold = &said
 		return nil
 	}
