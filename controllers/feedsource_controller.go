@@ -168,14 +168,27 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	return lookAgain(now, next), nil
 }
 
+// writeCounts writes the counts, with the time of the last poll that had news: such a one may write nothing else.
 func (r *FeedSourceReconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) error {
 	watch.countsWritten = now
-	filtered := int64(0)
-	err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.Items = r.tally.of(source.UID)
-		filtered = watch.countFiltered(&source.Status)
+	return r.writeCounted(ctx, source, watch, r.write, func(source *v1alpha1.FeedSource) bool {
 		if last := source.Status.LastPollTime; last != nil && watch.lastNews.After(last.Time) && source.Status.ConsecutiveFailures == 0 {
 			source.Status.LastPollTime, source.Status.LastSuccessTime = &metav1.Time{Time: watch.lastNews}, &metav1.Time{Time: watch.lastNews}
+		}
+		return true
+	})
+}
+
+// writeCounted writes a change of the status, if there is one, and the counts with it.
+func (r *FeedSourceReconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource,
+	write func(context.Context, *v1alpha1.FeedSource, func(*v1alpha1.FeedSource)) error, change func(*v1alpha1.FeedSource) bool,
+) error {
+	filtered := int64(0)
+	err := write(ctx, source, func(source *v1alpha1.FeedSource) {
+		filtered = 0
+		if change(source) {
+			source.Status.Items = r.tally.of(source.UID)
+			filtered = watch.countFiltered(&source.Status)
 		}
 	})
 	if err != nil {

@@ -52,20 +52,10 @@ func (r *FeedSourceReconciler) pollSucceeded(
 
 // tell writes down what a poll has to tell, if it is not there, and the counts with it.
 func (r *FeedSourceReconciler) tell(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, said *report) error {
-	filtered := int64(0)
-	err := r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		filtered = 0
-		if !said.apply(source) {
-			return
-		}
-		source.Status.Items = r.tally.of(source.UID)
-		filtered = watch.countFiltered(&source.Status)
-	})
-	if err != nil {
+	if err := r.writeCounted(ctx, source, watch, r.transition, said.apply); err != nil {
 		return err
 	}
-	watch.filteredUntold -= filtered
-	watch.untold, watch.counted = nil, new(source.Status.Items)
+	watch.untold = nil
 	return nil
 }
 
