@@ -26,6 +26,14 @@ const byRefusal = "status.refusedBy"
 // bySource indexes FeedItems by the UID of the source that they came from.
 const bySource = "spec.sourceRef.uid"
 
+// byUnfinished indexes the FeedItems with which something is to be done, or may be, by the UID of the source
+// that they came from, and each by anySource. A list of all items takes as much memory as the cache, and
+// nearly all items rest.
+const (
+	byUnfinished = "status.unfinished"
+	anySource    = "any"
+)
+
 // CacheOptions keeps in memory what decides about work, and leaves texts to live reads. A kind
 // that has no informer here is never read from the cache by accident: it is an error. Without
 // namespaces, all are watched.
@@ -132,6 +140,16 @@ func indexItems(ctx context.Context, indexer client.FieldIndexer) error {
 	if err != nil {
 		return err
 	}
+	err = indexer.IndexField(ctx, &v1alpha1.FeedItem{}, byUnfinished, func(object client.Object) []string {
+		item, ok := object.(*v1alpha1.FeedItem)
+		if !ok || !unfinished(item) {
+			return nil
+		}
+		return []string{string(item.Spec.SourceRef.UID), anySource}
+	})
+	if err != nil {
+		return err
+	}
 	return indexer.IndexField(ctx, &v1alpha1.FeedItem{}, bySource, func(object client.Object) []string {
 		item, ok := object.(*v1alpha1.FeedItem)
 		if !ok {
@@ -189,5 +207,15 @@ func itemsOf(ctx context.Context, reader client.Reader, source *v1alpha1.FeedSou
 	var list v1alpha1.FeedItemList
 	err := reader.List(ctx, &list, client.InNamespace(source.Namespace),
 		client.MatchingFields{bySource: string(source.UID)}, client.UnsafeDisableDeepCopy)
+	return list.Items, err
+}
+
+// unfinishedItems lists the cached items in a namespace, or in all, with which something is to be done, or may
+// be. Source is the UID of the source that they came from, or anySource. They are slim and shared: read, never
+// change or write them.
+func unfinishedItems(ctx context.Context, reader client.Reader, namespace, source string) ([]v1alpha1.FeedItem, error) {
+	var list v1alpha1.FeedItemList
+	err := reader.List(ctx, &list, client.InNamespace(namespace),
+		client.MatchingFields{byUnfinished: source}, client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,13 +33,13 @@ func (s *seeder) Start(ctx context.Context) error {
 		return ctx.Err()
 	}
 	r := s.reconciler
-	var items v1alpha1.FeedItemList
-	if err := r.Client.List(ctx, &items, client.UnsafeDisableDeepCopy); err != nil {
+	items, err := unfinishedItems(ctx, r.Client, metav1.NamespaceAll, anySource)
+	if err != nil {
 		return err
 	}
 	sources := map[types.NamespacedName]*v1alpha1.FeedSource{}
-	for i := range items.Items {
-		if err := s.seed(ctx, &items.Items[i], sources, r.Clock.Now()); err != nil {
+	for i := range items {
+		if err := s.seed(ctx, &items[i], sources, r.Clock.Now()); err != nil {
 			return err
 		}
 	}

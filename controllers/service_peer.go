@@ -73,13 +73,13 @@ func (r *serviceReconciler[T, P]) told(id schedule.Resource, found P, version st
 // wakeWaiting has the items looked at again that wait for a service which is another one now: it may
 // be able to do what it could not do before, so that they stand in no line for it.
 func (r *serviceReconciler[T, P]) wakeWaiting(ctx context.Context, namespace string) {
-	var items v1alpha1.FeedItemList
-	if err := r.Client.List(ctx, &items, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	items, err := unfinishedItems(ctx, r.Client, namespace, anySource)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Items that wait could not be listed")
 		return
 	}
-	for i := range items.Items {
-		if item := &items.Items[i]; item.Status.Reason == v1alpha1.ReasonWaiting {
+	for i := range items {
+		if item := &items[i]; item.Status.Reason == v1alpha1.ReasonWaiting {
 			r.Waker.itemLater(client.ObjectKeyFromObject(item), 0)
 		}
 	}

@@ -77,16 +77,14 @@ func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Obje
 	if !ok {
 		return nil
 	}
-	items, err := itemsOf(ctx, r.Client, source)
+	items, err := unfinishedItems(ctx, r.Client, source.Namespace, string(source.UID))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Items of a changed source could not be listed", "source", source.Name)
 		return nil
 	}
-	var requests []reconcile.Request
+	requests := make([]reconcile.Request, 0, len(items))
 	for i := range items {
-		if unfinished(&items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
-		}
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
 	}
 	return requests
 }

@@ -7,7 +7,10 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
+	"time"
 
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
@@ -21,20 +24,49 @@ func keepHeapSmall() {
 	}
 }
 
-// startMemory returns what was needed to fill the cache: to read the first list takes several times what is
-// kept of it. Otherwise the collector would take that for the size that the heap has.
-type startMemory struct {
+// spareCheck is how often memory that is not needed any more is looked for.
+const spareCheck = 30 * time.Second
+
+// spareMemory gives back what a burst has left behind, such as that of the start: to fill the cache takes much
+// more than what is kept of it, and the collector would take that for the size that the heap has. Little is
+// left alone, because to give it back costs a collection.
+type spareMemory struct {
 	cache cache.Cache
-	free  func()
+	clock clock.WithTicker
+	// heap returns how much of the heap, in bytes, lived when it was collected last, and how much memory it has.
+	heap func() (live, held uint64)
+	free func()
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: a standby has a cache too.
-func (startMemory) NeedLeaderElection() bool { return false }
+func (*spareMemory) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
-func (m startMemory) Start(ctx context.Context) error {
-	if m.cache.WaitForCacheSync(ctx) {
-		m.free()
+func (m *spareMemory) Start(ctx context.Context) error {
+	if !m.cache.WaitForCacheSync(ctx) {
+		return nil
 	}
-	return nil
+	ticker := m.clock.NewTicker(spareCheck)
+	defer ticker.Stop()
+	for {
+		if live, held := m.heap(); held > live+live/4 {
+			m.free()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+// heapSize reads the size of the program's own heap.
+func heapSize() (live, held uint64) {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64(), samples[1].Value.Uint64() + samples[2].Value.Uint64()
 }
