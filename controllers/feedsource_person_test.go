@@ -83,3 +83,33 @@ func TestASourceThatIsResumedWhileItsSuspensionIsWrittenIsPolled(t *testing.T) {
 	})
 	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
 }
+
+// R1.9, R2.3: the time of an item comes while its source is suspended. It goes on when that ends.
+func TestTheItemsOfAResumedSourceGoOn(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("one", 1)...)
+	web.OnRequest(func(rw http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, "/articles/") {
+			return false
+		}
+		rw.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	w := newWorld(t)
+	source := w.source("news", web.FeedURL())
+	items := w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+		if len(items) != 1 || items[0].Status.NextRetryTime == nil {
+			return errNotYet
+		}
+		return nil
+	})
+	w.change(source, `{"spec":{"suspend":true}}`)
+	w.untilSource("news", saysOf(v1alpha1.ReasonSuspended))
+	w.clock.SetTime(items[0].Status.NextRetryTime.Time)
+	w.pause("news")
+	web.OnRequest(nil)
+
+	w.change(source, `{"spec":{"suspend":false}}`)
+	w.awaitItems("news", allProcessed(1))
+}
