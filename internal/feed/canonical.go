@@ -32,6 +32,9 @@ func CanonicalURL(raw string) string {
 	case "https":
 		host = strings.TrimSuffix(host, ":443")
 	}
+	if strings.Contains(host, "%") { // parsing has taken its escapes away, and would take more
+		host = strings.TrimPrefix((&url.URL{Host: host}).String(), "//")
+	}
 	path := parsed.EscapedPath()
 	if path == "" {
 		path = "/"

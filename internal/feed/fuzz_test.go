@@ -186,6 +186,9 @@ func FuzzCanonicalURL(f *testing.F) {
 			t.Errorf("%q became %q, and %q with https", raw, canonical, other)
 		}
 		plain := parsed.String()
+		if _, err := url.Parse(plain); err != nil {
+			return // net/url cannot read again what it has written of an odd zone
+		}
 		parsed.RawQuery = "utm_source=x&" + parsed.RawQuery + "&fbclid=y"
 		if want, got := CanonicalURL(plain), CanonicalURL(parsed.String()); got != want {
 			t.Errorf("%q became %q, and %q with tracking", plain, want, got)
