@@ -196,21 +196,13 @@ func TestASecretThatComesLaterIsUsedAtOnce(t *testing.T) {
 	})
 	w.untilItems("news", allProcessed(1))
 	w.change(source, `{"spec":{"secretRef":{"name":"later"}}}`)
-	ready := func(want metav1.ConditionStatus) func(*v1alpha1.FeedSource) error {
-		return func(source *v1alpha1.FeedSource) error {
-			if condition := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady); condition.Status != want {
-				return fmt.Errorf("condition %+v", condition)
-			}
-			return nil
-		}
-	}
-	w.untilSource("news", ready(metav1.ConditionFalse))
+	w.untilSource("news", saysOf(string(v1alpha1.ReasonWaiting), `Secret "later"`))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "later"}, StringData: map[string]string{"token": "geheim"}}
 	if err := w.client.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Step(time.Minute)
-	w.untilSource("news", ready(metav1.ConditionTrue))
+	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
 }
 
 // R3.7: what a person asks for while a source is suspended is done when it goes on.

@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string) error {
 	if err := addProbes(manager); err != nil {
 		return err
 	}
-	if err := manager.Add(&spareMemory{cache: manager.GetCache(), clock: clock.RealClock{}, heap: heapSize, free: debug.FreeOSMemory}); err != nil {
+	if err := manager.Add(&spareMemory{cache: manager.GetCache(), heap: heapSize, free: debug.FreeOSMemory}); err != nil {
 		return err
 	}
 	log.Info("Manager starting", "version", version, "workers", flags.workers, "allowHTTP", flags.allowHTTP, "allowCIDRs", flags.allowCIDRs)

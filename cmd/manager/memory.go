@@ -10,7 +10,6 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
@@ -32,7 +31,6 @@ const spareCheck = 30 * time.Second
 // left alone, because to give it back costs a collection.
 type spareMemory struct {
 	cache cache.Cache
-	clock clock.WithTicker
 	// heap returns how much of the heap, in bytes, lived when it was collected last, and how much memory it has.
 	heap func() (live, held uint64)
 	free func()
@@ -46,7 +44,7 @@ func (m *spareMemory) Start(ctx context.Context) error {
 	if !m.cache.WaitForCacheSync(ctx) {
 		return nil
 	}
-	ticker := m.clock.NewTicker(spareCheck)
+	ticker := time.NewTicker(spareCheck)
 	defer ticker.Stop()
 	for {
 		if live, held := m.heap(); held > live+live/4 {
@@ -55,7 +53,7 @@ func (m *spareMemory) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C():
+		case <-ticker.C:
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 )
 
@@ -33,9 +32,9 @@ func TestMemoryThatIsNotNeededIsGivenBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				freed, look := 0, 0
 				memory := spareMemory{
-					cache: &informertest.FakeInformers{Synced: &test.full}, clock: clock.RealClock{},
-					heap: func() (live, held uint64) { look++; return test.live[look-1], test.held[look-1] },
-					free: func() { freed++ },
+					cache: &informertest.FakeInformers{Synced: &test.full},
+					heap:  func() (live, held uint64) { look++; return test.live[look-1], test.held[look-1] },
+					free:  func() { freed++ },
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(len(test.live)-1)*spareCheck+time.Second)
 				defer cancel()
