@@ -72,7 +72,7 @@ func TestANewSourceIsReadyBeforeItsItemsAre(t *testing.T) {
 	w := newWorld(t)
 	web, open := slowPages(t, "one", 3)
 	w.source("news", web.FeedURL())
-	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Unprocessed: 3}))
+	w.untilSourceIn(5*time.Second, "news", readsWith(v1alpha1.ItemCounts{Unprocessed: 3}))
 	open()
 	w.untilSource("news", readsWith(v1alpha1.ItemCounts{Processed: 3}))
 }

@@ -260,11 +260,17 @@ func (w *world) untilSource(name string, check func(*v1alpha1.FeedSource) error)
 // the operator has read then may be behind: so another minute passes while nothing happens.
 func (w *world) untilCounted(name string, check func(*v1alpha1.FeedSource) error) *v1alpha1.FeedSource {
 	w.t.Helper()
+	return w.untilSourceIn(time.Minute, name, check)
+}
+
+// untilSourceIn is untilSource for what takes time: while nothing happens, such a step of it passes, again and again.
+func (w *world) untilSourceIn(step time.Duration, name string, check func(*v1alpha1.FeedSource) error) *v1alpha1.FeedSource {
+	w.t.Helper()
 	checks := 0
 	return w.untilSource(name, func(source *v1alpha1.FeedSource) error {
 		err := check(source)
 		if checks++; err != nil && checks%20 == 0 {
-			w.clock.Step(time.Minute)
+			w.clock.Step(step)
 		}
 		return err
 	})
