@@ -5,6 +5,7 @@ package controllers_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,18 +42,24 @@ func (w *world) awaitItem(source string, check func(*v1alpha1.FeedItem) error) *
 	return &items[0]
 }
 
-// eachOf checks that there are n items, and each of them.
+// eachOf checks that there are n items, and each of them. Its error says how many are still wrong.
 func eachOf(n int, check func(*v1alpha1.FeedItem) error) func([]v1alpha1.FeedItem) error {
 	return func(items []v1alpha1.FeedItem) error {
 		if err := hasItems(n)(items); err != nil {
 			return err
 		}
+		var first error
+		wrong := 0
 		for i := range items {
 			if err := check(&items[i]); err != nil {
-				return err
+				first = cmp.Or(first, err)
+				wrong++
 			}
 		}
-		return nil
+		if wrong == 0 {
+			return nil
+		}
+		return fmt.Errorf("%d of %d items are wrong, the first: %w", wrong, n, first)
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *scripted) atLeast(n int) func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.total < n {
-			return errNotYet
+			return fmt.Errorf("it was asked %d times, want %d", s.total, n)
 		}
 		return nil
 	}
@@ -159,8 +159,9 @@ func TestAThousandItemsAreRetriedByOneAnnotation(t *testing.T) {
 	w.restart()
 	w.clock.Step(3 * time.Second) // a new operator looks at the time
 	await(t, script.atLeast(n))
+	released := w.releasedAt("writer")
 	items := w.awaitItems("news", eachOf(n, func(item *v1alpha1.FeedItem) error {
-		if item.Status.LastFailureTime.Time.Before(w.releasedAt("writer")) {
+		if item.Status.LastFailureTime.Time.Before(released) {
 			return errNotYet
 		}
 		return inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonInvalidConfiguration)(item)

@@ -30,9 +30,12 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// patience is how long a test waits for something that must happen. It is generous: it says that
-// something does not happen at all, not that it is slow.
+// patience is how long a test waits for something that must happen, while nothing moves towards it. It is
+// generous: it says that something does not happen at all, not that it is slow.
 const patience = 2 * time.Minute
+
+// longest is how long a test waits in all.
+const longest = 5 * patience
 
 // Server is a running API server.
 type Server struct {
@@ -94,21 +97,26 @@ func (s *Server) Namespace(t *testing.T) string {
 	return namespace.Name
 }
 
-// Eventually waits until check returns nil, and fails the test with its last error if it never does.
+// Eventually waits until check returns nil, and fails the test with its last error if it never does. An error
+// that says something new is a step towards it.
 func Eventually(t *testing.T, check func(context.Context) error) {
 	t.Helper()
-	last := errors.New("never checked")
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		if err := check(ctx); err != nil {
-			if ctx.Err() == nil {
-				last = err
-			}
-			return false, nil
+	last, since := errors.New("never checked"), time.Now()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, longest, true, func(ctx context.Context) (bool, error) {
+		err := check(ctx)
+		if err == nil || ctx.Err() != nil { // what one says that is cut off is not what is wrong
+			return err == nil, ctx.Err()
 		}
-		return true, nil
+		if err.Error() != last.Error() {
+			last, since = err, time.Now()
+		}
+		if time.Since(since) > patience {
+			return false, err
+		}
+		return false, nil
 	})
 	if err != nil {
-		t.Fatalf("waited %s in vain: %v", patience, last)
+		t.Fatalf("waited %s in vain: %v", time.Since(since).Round(time.Second), last)
 	}
 }
 
