@@ -71,6 +71,9 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	seenBefore := r.tally.seen(source.UID)
 	if document != nil {
 		err = r.take(ctx, source, watch, memory, document, &found)
+		if stopping := err != nil && ctx.Err() != nil; stopping {
+			return time.Time{}, nil // nor does it say anything about the API server
+		}
 		watch.complete = err == nil
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}

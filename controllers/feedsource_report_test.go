@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -140,6 +141,37 @@ func TestAFirstPollIsToldWhenTheOperatorStops(t *testing.T) {
 	if got := web.Hits("/feed.xml"); got != 1 {
 		t.Errorf("it was polled %d times", got)
 	}
+}
+
+// R4.4, R5.1: a poll that the stop of the operator cuts off is no failure, and nobody is told of one. The next
+// process makes it again.
+func TestAStopInTheMiddleOfAPollIsNoFailure(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("one", 3)...)
+	w := newWorld(t)
+	cutOff := make(chan struct{})
+	wasCutOff := sync.OnceFunc(func() { close(cutOff) })
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/feeditems") {
+			go w.stop()
+			<-r.Context().Done()
+			wasCutOff()
+		}
+		return nil
+	})
+	source := w.source("news", web.FeedURL())
+	<-cutOff
+	w.stop()
+	w.faults.on(nil)
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(source), source); err != nil {
+		t.Fatal(err)
+	}
+	if len(source.Status.Conditions) > 0 {
+		t.Errorf("conditions %+v", source.Status.Conditions)
+	}
+	w.start()
+	w.untilItems("news", allProcessed(3))
 }
 
 // R1.5, R4.4: when the process dies before it has told of the first poll, the next one polls again, takes
