@@ -221,8 +221,8 @@ func TestItemsReviveWhenAWrongTokenIsReplaced(t *testing.T) {
 	}
 	w.restart() // what is known of the token survives
 	w.untilDestination("press", refused)
+	w.clock.Step(30 * time.Second) // before the token is right: posts that are under way then would run out of time
 	w.secret("press", "accessToken", accessToken)
-	w.clock.Step(30 * time.Second)
 	w.untilDestination("press", func(d *v1alpha1.FeedDestination) error {
 		return hasReady(d.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	})

@@ -127,13 +127,14 @@ func TestACuredDeliveryDoesNotWaitForTheOthers(t *testing.T) {
 	})
 }
 
-// curedOf puts another token into the Secret of a destination that refused the one before, lets the
-// half minute pass until the Secret is read, and waits until the destination is open.
+// curedOf puts another token into the Secret of a destination that refused the one before, half a minute
+// after that, and waits until the destination is open. No time passes once it may be: posts that are under
+// way then would run out of theirs.
 func (w *world) curedOf(name, token string) {
 	w.t.Helper()
 	w.untilDestination(name, isClosed(v1alpha1.ReasonCredentialsRefused))
-	w.secret(name, "accessToken", token)
 	w.clock.Step(30 * time.Second)
+	w.secret(name, "accessToken", token)
 	w.untilDestination(name, isOpen)
 }
 
