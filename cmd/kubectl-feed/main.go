@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, complain io.Writ
 	if err == nil {
 		return 0
 	}
-	_, _ = fmt.Fprintln(complain, "Error: "+redact.Text(err.Error()))
+	_, _ = fmt.Fprintln(complain, "Error: "+redact.Log(err.Error()))
 	if _, mistaken := errors.AsType[usageError](err); mistaken {
 		_, _ = fmt.Fprintln(complain, "See 'kubectl feed --help'.")
 		return exitUsage
@@ -102,7 +102,7 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 type masked struct{ to io.Writer }
 
 func (m masked) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(m.to, redact.Values(string(text))); err != nil {
+	if _, err := io.WriteString(m.to, redact.Known(string(text))); err != nil {
 		return 0, err
 	}
 	return len(text), nil

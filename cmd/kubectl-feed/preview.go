@@ -220,7 +220,7 @@ func setSecret(objects *preview.Objects, setting string) error {
 	if value == "" {
 		return usageError{errors.New("--secret-from-env: the environment variable that is named for " + place + " is not set")}
 	}
-	redact.Remember(value)
+	redact.Remember("", value)
 	objects.SetSecret(name, key, value)
 	return nil
 }

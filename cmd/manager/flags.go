@@ -129,8 +129,8 @@ func (f *flags) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
-	redact.Remember(restConfig.BearerToken)
-	redact.Remember(restConfig.Password)
+	redact.Remember("", restConfig.BearerToken)
+	redact.Remember("", restConfig.Password)
 	restConfig.QPS, restConfig.Burst = f.kubeQPS, f.kubeBurst
 	return restConfig, nil
 }

@@ -48,7 +48,7 @@ func newLogger(options zap.Options, to io.Writer) logr.Logger {
 type redactingWriter struct{ to io.Writer }
 
 func (w redactingWriter) Write(line []byte) (int, error) {
-	if _, err := io.WriteString(w.to, redact.Values(string(line))); err != nil {
+	if _, err := io.WriteString(w.to, redact.Known(string(line))); err != nil {
 		return 0, err
 	}
 	return len(line), nil
@@ -77,7 +77,7 @@ func (c redactingCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry)
 
 // Write implements zapcore.Core.
 func (c redactingCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	entry.Message = redact.Text(entry.Message)
+	entry.Message = redact.Log(entry.Message)
 	return c.Core.Write(entry, redactedFields(slices.Concat(c.with, fields)))
 }
 
@@ -92,7 +92,7 @@ func redactedFields(fields []zapcore.Field) []zapcore.Field {
 func redactedField(field zapcore.Field) zapcore.Field {
 	switch field.Type { //nolint:exhaustive // the others hold no text of their own
 	case zapcore.StringType:
-		field.String = redact.Text(field.String)
+		field.String = redact.Log(field.String)
 		return field
 	case zapcore.ByteStringType, zapcore.ErrorType, zapcore.StringerType:
 		switch field.Interface.(type) {
@@ -102,7 +102,7 @@ func redactedField(field zapcore.Field) zapcore.Field {
 		encoded := zapcore.NewMapObjectEncoder() // knows what to do with nil, and with those that panic
 		field.AddTo(encoded)
 		if text, ok := encoded.Fields[field.Key].(string); ok {
-			return uberzap.String(field.Key, redact.Text(text))
+			return uberzap.String(field.Key, redact.Log(text))
 		}
 	}
 	return field

@@ -40,7 +40,7 @@ const gracePeriod = 10*time.Minute + 30*time.Second
 
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "manager: "+redact.Text(err.Error()))
+		fmt.Fprintln(os.Stderr, "manager: "+redact.Log(err.Error()))
 		os.Exit(1)
 	}
 }

@@ -79,7 +79,7 @@ func newSource(namespace, name, url string, change ...func(*v1alpha1.FeedSource)
 
 // newItem makes the item that the operator would make of an entry.
 func newItem(source *v1alpha1.FeedSource, entry feed.Entry) *v1alpha1.FeedItem {
-	return derive.Item(source, entry, feed.Trust{})
+	return derive.Item(source, entry, feed.Trust{}, nil)
 }
 
 // posting names the destination, so that all summaries of the source are posted.

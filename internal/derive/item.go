@@ -19,10 +19,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
-// Item makes the item of an entry. It does not block the deletion of its source.
-func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust) *v1alpha1.FeedItem {
+// Item makes the item of an entry, of a document whose server was sent something that is not to be shown. It does not
+// block the deletion of its source.
+func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust, sent *redact.Sent) *v1alpha1.FeedItem {
 	name := feed.ItemName(source.Name, string(source.UID), entry, trust)
-	entry = withoutSecrets(entry)
+	entry = WithoutEchoes(entry, sent)
 	item := &v1alpha1.FeedItem{
 		ObjectMeta: OwnedBy(source, name),
 		Spec: v1alpha1.FeedItemSpec{
@@ -61,19 +62,21 @@ func OwnedBy(source *v1alpha1.FeedSource, name string) metav1.ObjectMeta {
 	return meta
 }
 
-// withoutSecrets returns an entry in which the secrets that this process knows of are masked, as
-// where a feed that asks for a token repeats it in its links. The entry is identified by what it was
-// before.
-func withoutSecrets(entry feed.Entry) feed.Entry {
+// WithoutEchoes returns an entry in which what its server was sent is masked, as where a feed that asks for a token
+// repeats it in its links. The entry is identified by what it was before.
+func WithoutEchoes(entry feed.Entry, sent *redact.Sent) feed.Entry {
+	if sent == nil {
+		return entry
+	}
 	const longestGUID, longestURL, longestTitle, longestAuthor, longestCategory = 2048, 4096, 1024, 256, 128
-	entry.GUID = redact.Within(entry.GUID, longestGUID)
-	entry.URL = redact.Within(entry.URL, longestURL)
-	entry.Title = redact.Within(entry.Title, longestTitle)
-	entry.Author = redact.Within(entry.Author, longestAuthor)
+	entry.GUID = sent.Bounded(entry.GUID, longestGUID)
+	entry.URL = sent.Bounded(entry.URL, longestURL)
+	entry.Title = sent.Bounded(entry.Title, longestTitle)
+	entry.Author = sent.Bounded(entry.Author, longestAuthor)
 	entry.Categories = slices.Clone(entry.Categories)
 	for i, category := range entry.Categories {
-		entry.Categories[i] = redact.Within(category, longestCategory)
+		entry.Categories[i] = sent.Bounded(category, longestCategory)
 	}
-	entry.Content = redact.Values(entry.Content)
+	entry.Content = sent.Mask(entry.Content)
 	return entry
 }

@@ -44,7 +44,6 @@ type draft struct {
 }
 
 func (c *Composer) newDraft(m Material, l Limits) (*draft, error) {
-	m = m.withoutSecrets()
 	values := fields{
 		Title:     plainLine(m.Title, maxTitle),
 		Summary:   plainText(m.Summary, maxSummary),

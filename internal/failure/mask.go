@@ -4,6 +4,7 @@
 package failure
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 
@@ -13,8 +14,26 @@ import (
 // Masked stands where a secret was.
 const Masked = redact.Masked
 
-// Mask replaces what is or may be a secret in a text that a person will see, as redact.Text does.
+// Mask replaces what by its shape is or may be a secret in a text that a person will see, as redact.Text does.
 func Mask(text string) string { return redact.Text(text) }
+
+// WithoutEchoes makes a failure of an error about a peer, in whose words nothing of what it was sent to know the operator
+// by stands any more. It is for who made the call: later, nobody knows what was sent.
+func WithoutEchoes(err error, sent *redact.Sent) *Error {
+	known := Classify(err)
+	if sent == nil {
+		return known
+	}
+	clean := *known
+	clean.Message, clean.Stack = sent.Mask(known.Message), sent.Mask(known.Stack)
+	for cause := known.Err; cause != nil; cause = errors.Unwrap(cause) {
+		if text := cause.Error(); sent.Holds(text) {
+			clean.Err = errors.New(sent.Mask(text))
+			break
+		}
+	}
+	return &clean
+}
 
 // printable drops control characters and the marks that change the direction of text, which could
 // make a message read as something else, and keeps line breaks.

@@ -113,7 +113,7 @@ func Parse(body []byte, contentType, base string) (document *Document, err error
 	if err != nil {
 		return nil, err
 	}
-	document.Title = cut(document.Title, maxFeedTitle)
+	document.Title = cut(document.Title, MaxTitle)
 	document.Language = cut(plainLine(document.Language), maxLanguage)
 	document.Entries = distinct(document.Entries)
 	return document, nil

@@ -16,7 +16,6 @@ import (
 // Bounds, in characters, of what leaves this package. Those of entries are the bounds of
 // v1alpha1.FeedItemSpec.
 const (
-	maxFeedTitle  = 512
 	maxLanguage   = 64
 	maxGUID       = 2048
 	maxURL        = 4096
@@ -25,6 +24,9 @@ const (
 	maxCategory   = 128
 	maxCategories = 32
 )
+
+// MaxTitle bounds the title of a document, in characters.
+const MaxTitle = 512
 
 // cut returns at most limit characters of the text.
 func cut(text string, limit int) string {

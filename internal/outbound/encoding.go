@@ -125,7 +125,11 @@ func contentCoding(header http.Header) (string, error) {
 	case "gzip", "br", "deflate":
 		return codings[0], nil
 	}
-	return "", &encodingError{problem: fmt.Sprintf("is compressed as %.20q, which was not asked for and is not supported", codings[0])}
+	const longestName = 20 // a longer one is none, and may be anything that the server knows
+	if len(codings[0]) > longestName {
+		return "", &encodingError{problem: "is compressed in a way that was not asked for and is not supported"}
+	}
+	return "", &encodingError{problem: fmt.Sprintf("is compressed as %q, which was not asked for and is not supported", codings[0])}
 }
 
 func newDecoder(coding string, body *bufio.Reader) (io.Reader, error) {

@@ -116,7 +116,7 @@ func TestACompressionThatCannotBeReadIsNamed(t *testing.T) {
 		"gzip twice, in two headers":   {"gzip;gzip", twice, "it is compressed more than once"},
 		"gzip in brotli":               {"gzip, br", []byte("x"), "it is compressed more than once"},
 		"one that is not supported":    {"zstd", []byte("x"), `it is compressed as "zstd", which was not asked for`},
-		"one with a name without end":  {strings.Repeat("z", 500), []byte("x"), `as "zzzzzzzzzzzzzzzzzzzz", which`},
+		"one with a name without end":  {strings.Repeat("z", 500), []byte("x"), "in a way that was not asked for"},
 		"gzip that is none":            {"gzip", []byte("<rss version='2.0'/>"), "not compressed as gzip, as its header says"},
 		"brotli that is none":          {"br", []byte("<rss version='2.0'/>"), "not compressed as br, as its header says"},
 		"deflate that is none":         {"deflate", []byte("<rss version='2.0'/>"), "not compressed as deflate, as its header says"},

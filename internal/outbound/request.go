@@ -60,6 +60,9 @@ type Response struct {
 	Body []byte
 	// URL that answered in the end, without user info.
 	URL string
+	// Home says that what answered was sent the Header of the request and the user info of its URL: no redirect has
+	// left the scheme, host and port of that.
+	Home bool
 	// MovedTo is where the document is now, without user info; set when there was a redirect and
 	// each one was permanent (301 or 308).
 	MovedTo string
@@ -152,6 +155,7 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 		Status:   answer.StatusCode,
 		Header:   answer.Header,
 		URL:      trail.at.String(),
+		Home:     trail.home,
 		MovedTo:  trail.movedTo(),
 		FreshFor: freshFor(answer.Header, c.now()),
 	}

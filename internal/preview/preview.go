@@ -87,7 +87,7 @@ func (e *UnreadableError) Error() string { return e.Reason + ": " + e.Message }
 // Read fetches the feed of a source, and decides about its entries as the first poll would. Where the feed
 // cannot be read, the error is an *UnreadableError.
 func (p *Previewer) Read(ctx context.Context, source *v1alpha1.FeedSource) (*Feed, error) {
-	header, err := secrets.OfFeed(ctx, p.Objects, source)
+	credentials, err := secrets.OfFeed(ctx, p.Objects, source)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
 		return nil, &UnreadableError{Reason: string(v1alpha1.ReasonWaiting), Message: unusable.Error()}
 	}
@@ -98,17 +98,19 @@ func (p *Previewer) Read(ctx context.Context, source *v1alpha1.FeedSource) (*Fee
 	if err != nil {
 		return nil, err
 	}
-	response, err := p.Outbound.Get(ctx, outbound.Request{URL: source.Spec.URL, Accept: feed.Accept, Header: header, Timeout: source.FetchTimeout()})
+	response, err := p.Outbound.Get(ctx, outbound.Request{URL: source.Spec.URL, Accept: feed.Accept, Header: credentials.Header, Timeout: source.FetchTimeout()})
 	if err != nil {
-		return nil, p.unreadable(ctx, source, err)
+		return nil, p.unreadable(ctx, source, failure.WithoutEchoes(err, credentials.Sent))
 	}
+	sent := credentials.SentTo(response)
 	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
 	if err != nil {
-		return nil, p.unreadable(ctx, source, err)
+		return nil, p.unreadable(ctx, source, failure.WithoutEchoes(err, sent))
 	}
 	document.ClampDates(p.Now())
-	source.Status.Title, source.Status.Format = redact.Within(document.Title, 512), document.Format // as posts may name it
-	return p.plan(ctx, source, &Feed{Document: document, MovedTo: response.MovedTo}, filters)
+	document.Title, document.Damage = sent.Bounded(document.Title, feed.MaxTitle), sent.Mask(document.Damage)
+	source.Status.Title, source.Status.Format = document.Title, document.Format // as posts may name it
+	return p.plan(ctx, source, &Feed{Document: document, MovedTo: sent.Mask(response.MovedTo)}, filters, sent)
 }
 
 func (p *Previewer) unreadable(ctx context.Context, source *v1alpha1.FeedSource, err error) error {
@@ -120,7 +122,7 @@ func (p *Previewer) unreadable(ctx context.Context, source *v1alpha1.FeedSource,
 }
 
 // plan decides what becomes of the entries of a document.
-func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read *Feed, filters *filter.Set) (*Feed, error) {
+func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read *Feed, filters *filter.Set, sent *redact.Sent) (*Feed, error) {
 	book, err := seen.Load(v1alpha1.FeedMemoryData{})
 	if err != nil {
 		return nil, err
@@ -132,16 +134,20 @@ func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	read.Dropped, read.FiltersFailing = sifted.Dropped, sifted.Message()
+	for i, dropped := range sifted.Dropped {
+		sifted.Dropped[i].Entry, sifted.Dropped[i].Why = derive.WithoutEchoes(dropped.Entry, sent), sent.Mask(dropped.Why)
+	}
+	read.Dropped, read.FiltersFailing = sifted.Dropped, sent.Mask(sifted.Message())
 	plan := polling.PlanFresh(sifted.Kept, polling.First{Poll: true, Items: source.InitialItems()}, source.MaxActiveItems())
 	read.Created, read.Remembered = len(plan.Create), len(plan.Remember)
 	if p.Entries > 0 {
 		plan = polling.PlanFresh(sifted.Kept, polling.First{Poll: true, Items: p.Entries}, p.Entries)
 	}
 	for _, entry := range plan.Create {
-		item := derive.Item(source, entry, book.Trust())
+		item := derive.Item(source, entry, book.Trust(), sent)
 		item.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedItem"}
-		read.Entries = append(read.Entries, Entry{Entry: entry, Item: item, KnownBy: knownBy(entry, book.Trust())})
+		shown := derive.WithoutEchoes(entry, sent)
+		read.Entries = append(read.Entries, Entry{Entry: shown, Item: item, KnownBy: knownBy(shown, book.Trust())})
 	}
 	return read, nil
 }

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // Write shows what would become of some sources, as it turns out. The error says which of them cannot be
@@ -72,7 +71,7 @@ func WriteItems(ctx context.Context, to io.Writer, previewer *Previewer, sources
 	if format == "json" {
 		text = append(text, '\n')
 	}
-	_, err = io.WriteString(to, redact.Values(string(text)))
+	_, err = io.WriteString(to, string(text))
 	return errors.Join(append(errs, err)...)
 }
 

@@ -64,7 +64,6 @@ func (a *Attempt) call(ctx context.Context, chain Chain, to Call, request *Reque
 		a.waited += chain.Now().Sub(a.failedAt)
 	}
 	response, failed := call(ctx, to.Link, asked)
-	response = response.withoutSecrets()
 	if response.Verdict != nil && asked.Screening != nil {
 		a.judge, a.verdict = to.Link.Name, response.Verdict
 		request.Screening = nil

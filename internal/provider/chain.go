@@ -154,7 +154,6 @@ func hopelessness(category v1alpha1.Category) int {
 // except that a summary that came in nevertheless is returned: it is paid for.
 func Generate(ctx context.Context, chain Chain, request Request, attempt *Attempt) (Result, error) {
 	attempt.NotBefore = time.Time{}
-	request = request.withoutSecrets()
 	if attempt.verdict != nil {
 		if chain.Judging { // it has been given, and only not been written down
 			attempt.giveUp()

@@ -4,11 +4,8 @@
 package provider
 
 import (
-	"strings"
-
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // MIMETypePDF is the type of PDF documents.
@@ -31,16 +28,4 @@ func (r Request) WithoutDocument() (Request, error) {
 	}
 	r.Document = nil
 	return r, nil
-}
-
-// safeDocument returns the document, unless it holds a secret that this process knows of: within it,
-// nothing can be masked.
-func (r Request) safeDocument() *Document {
-	if r.Document == nil || redact.Values(r.Text) != r.Text {
-		return nil
-	}
-	if data := strings.ToValidUTF8(string(r.Document.Data), ""); redact.Values(data) != data {
-		return nil
-	}
-	return r.Document
 }

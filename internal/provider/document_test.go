@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // R2.5
@@ -63,30 +62,6 @@ func TestDocumentsForReadersOfTexts(t *testing.T) {
 				t.Errorf("got %v, want a failure", err)
 			case !test.fails && (err != nil || got.Document != nil):
 				t.Errorf("got %+v, %v", got, err)
-			}
-		})
-	}
-}
-
-// R5.6: within a document, nothing can be masked.
-func TestDocumentsWithSecretsAreNotSent(t *testing.T) {
-	t.Parallel()
-	const secret = "document-secret-4711-abcdef"
-	redact.Remember(secret)
-	tests := map[string]struct {
-		text, data string
-		want       bool
-	}{
-		"none":                                {"A text.", "%PDF-1.7 text", true},
-		"in the bytes":                        {"A text.", "%PDF-1.7 " + secret + " \xff", false},
-		"in the text, packed in the document": {"A text with " + secret, "%PDF-1.7 packed", false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := Request{Text: test.text, Document: &Document{MIMEType: MIMETypePDF, Data: []byte(test.data)}}.withoutSecrets()
-			if (got.Document != nil) != test.want || strings.Contains(got.Text, secret) {
-				t.Errorf("got %+v", got)
 			}
 		})
 	}

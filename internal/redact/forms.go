@@ -16,9 +16,18 @@ import (
 	"unicode/utf8"
 )
 
-// formsOf returns the forms in which a secret may stand in a text, none shorter than the window,
-// each once.
-func formsOf(value string) []string {
+// formsOf returns the forms in which secrets may stand in a text, none shorter than the window, each
+// once.
+func formsOf(values ...string) []string {
+	var forms []string
+	for _, value := range values {
+		forms = append(forms, formsOfOne(value)...)
+	}
+	slices.Sort(forms)
+	return slices.DeleteFunc(slices.Compact(forms), func(form string) bool { return len(form) < window })
+}
+
+func formsOfOne(value string) []string {
 	forms := escaped(value)
 	for _, form := range escaped(value) {
 		forms = append(forms, escaped(form)...) // as in an error that repeats JSON, or in the HTML of a feed
@@ -30,8 +39,7 @@ func formsOf(value string) []string {
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		forms = append(forms, within(encoding, value)...)
 	}
-	slices.Sort(forms)
-	return slices.DeleteFunc(slices.Compact(forms), func(form string) bool { return len(form) < window })
+	return forms
 }
 
 // escaped returns a text as it is, and as it stands in quotes, URLs, HTML and XML.

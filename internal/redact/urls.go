@@ -20,30 +20,35 @@ var slug = regexp.MustCompile(`(?:^|[-_. +])[a-z]{5,}(?:$|[-_. +])`)
 // isCredential says whether a parameter is named like a credential, and is none of the words that may be
 // called so: a key may be a search term, or the name of a section.
 func isCredential(name, value string) bool {
-	return secretParameter.MatchString(name) && !isWord(value) && !slug.MatchString(value)
+	return secretParameter.MatchString(name) && !isWord(value) && !slug.MatchString(value) && !strings.Contains(value, "://")
 }
 
-// RememberURL remembers the password of a URL, and the parameters of its query that are named like
-// credentials, but for those that are words.
-func RememberURL(address string) {
+// CredentialsIn returns what a URL holds that is, by its place or its name, a credential: the password, or the user
+// where there is none, as some services take a key for the name; and the parameters of the query that are named like one, but for those that are words or addresses.
+func CredentialsIn(address string) []string {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return
+		return nil
 	}
+	var credentials []string
 	if password, set := parsed.User.Password(); set {
-		Remember(password)
+		credentials = append(credentials, password)
+	} else if parsed.User != nil {
+		credentials = append(credentials, parsed.User.Username())
 	}
 	for name, values := range parsed.Query() {
 		for _, value := range values {
 			if isCredential(name, value) {
-				Remember(value)
+				credentials = append(credentials, value)
 			}
 		}
 	}
+	slices.Sort(credentials)
+	return credentials
 }
 
 // WithoutCredentials returns a URL without its user info, and without the parameters of its query that
-// RememberURL would remember; all else stays as it is. What is no URL is masked like other texts.
+// CredentialsIn finds; all else stays as it is. What is no URL is masked like other texts.
 func WithoutCredentials(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

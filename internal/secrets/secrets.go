@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package secrets reads what feeds, providers and destinations are asked with out of Secrets, and
-// has it masked from then on.
+// has it masked in the log from then on.
 //
 // It knows which keys a Secret may have, and for which of them the value is never shown. It must never let
 // a value into an error.
 package secrets
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
@@ -63,7 +65,7 @@ func secretOf(ctx context.Context, live Reader, namespace string, ref v1alpha1.S
 	}
 	for key, value := range secret.Data {
 		if slices.Contains(credentialKeys, key) {
-			redact.Remember(string(value))
+			redact.Remember(namespace, string(value))
 		}
 	}
 	return &secret, nil
@@ -74,46 +76,85 @@ type Reader interface {
 	Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error
 }
 
-// OfFeed returns the headers with which a source's feed is asked for: the extra ones,
-// and basic or bearer credentials.
-func OfFeed(ctx context.Context, live Reader, source *v1alpha1.FeedSource) (http.Header, error) {
-	redact.RememberURL(source.Spec.URL)
-	if source.Spec.SecretRef == nil {
-		return nil, nil
+// longestSent bounds what a feed is sent of a Secret, in bytes. Servers take no more, and what it takes to find a value in
+// an answer grows with it.
+const longestSent = 8 << 10
+
+// Feed is what a source's feed is asked with.
+type Feed struct {
+	// Header holds the extra headers, and basic or bearer credentials.
+	Header http.Header
+	// Sent is what of it, and of the URL, is not to be shown where the server repeats it.
+	Sent *redact.Sent
+}
+
+// SentTo returns what the server was sent that a document has come from in the end. Where a redirect has led
+// elsewhere, that is what stands in the address there.
+func (f Feed) SentTo(response *outbound.Response) *redact.Sent {
+	if response.Home {
+		return f.Sent
 	}
-	secret, err := secretOf(ctx, live, source.Namespace, *source.Spec.SecretRef)
-	if err != nil {
-		return nil, err
+	return f.Sent.In(response.URL)
+}
+
+// OfFeed returns what a source's feed is asked with.
+func OfFeed(ctx context.Context, live Reader, source *v1alpha1.FeedSource) (Feed, error) {
+	sent := redact.CredentialsIn(source.Spec.URL)
+	var header http.Header
+	if source.Spec.SecretRef != nil {
+		secret, err := secretOf(ctx, live, source.Namespace, *source.Spec.SecretRef)
+		if err != nil {
+			return Feed{}, err
+		}
+		var values []string
+		if header, values, err = headerOf(source, secret); err != nil {
+			return Feed{}, err
+		}
+		sent = append(sent, values...)
 	}
+	for _, value := range sent {
+		redact.Remember(source.Namespace, value)
+	}
+	return Feed{header, redact.NewSent(sent...)}, nil
+}
+
+// headerOf returns the header with which a feed is asked for, and what of it is a secret.
+func headerOf(source *v1alpha1.FeedSource, secret *corev1.Secret) (header http.Header, sent []string, err error) {
 	value := func(key string) string { return strings.TrimRight(string(secret.Data[key]), "\r\n") }
-	header := http.Header{}
+	header = http.Header{}
 	for _, extra := range source.Spec.Headers {
 		if _, there := secret.Data[extra.SecretKey]; !there {
-			return nil, &Unusable{secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
+			return nil, nil, &Unusable{secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
 		}
-		redact.Remember(value(extra.SecretKey))
+		sent = append(sent, value(extra.SecretKey))
 		if !httpguts.ValidHeaderFieldValue(value(extra.SecretKey)) {
-			return nil, &Unusable{secret.Name, fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
+			return nil, nil, &Unusable{secret.Name, fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
 				"which the header %s needs", extra.SecretKey, extra.Name)}
 		}
 		header.Set(extra.Name, value(extra.SecretKey))
 	}
 	switch {
 	case !httpguts.ValidHeaderFieldValue(value(keyToken)):
-		return nil, &Unusable{secret.Name, "has a line break, or another character that HTTP does not allow, in the key token"}
+		return nil, nil, &Unusable{secret.Name, "has a line break, or another character that HTTP does not allow, in the key token"}
 	case value(keyToken) != "":
+		sent = append(sent, value(keyToken))
 		header.Set("Authorization", "Bearer "+value(keyToken))
 	case strings.Contains(value(keyUsername), ":"):
-		return nil, &Unusable{secret.Name, "has a colon in the key username, where HTTP allows none"}
+		return nil, nil, &Unusable{secret.Name, "has a colon in the key username, where HTTP allows none"}
 	case value(keyUsername) != "" || value(keyPassword) != "":
-		if value(keyPassword) == "" { // some services take a key for the name
-			redact.Remember(value(keyUsername))
-		}
+		sent = append(sent, cmp.Or(value(keyPassword), value(keyUsername))) // some services take a key for the name
 		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(value(keyUsername)+":"+value(keyPassword))))
 	case len(source.Spec.Headers) == 0:
-		return nil, &Unusable{secret.Name, "has none of the keys token, or username and password"}
+		return nil, nil, &Unusable{secret.Name, "has none of the keys token, or username and password"}
 	}
-	return header, nil
+	length := 0
+	for _, value := range sent {
+		length += len(value)
+	}
+	if length > longestSent {
+		return nil, nil, &Unusable{secret.Name, fmt.Sprintf("holds %d bytes that the feed is to be sent: servers take %d at most", length, longestSent)}
+	}
+	return header, sent, nil
 }
 
 // Of returns one value of a Secret, and the version of the Secret that it comes from.

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // entry is an item as a feed shows it, in either format: plain text without characters that XML
@@ -31,13 +30,13 @@ func newEntry(item *v1alpha1.FeedItem) *entry {
 	}
 	e := &entry{
 		ref:     RefOf(item),
-		title:   oneLine(redact.Values(item.Spec.Title)),
-		link:    articleLink(redact.Values(item.Spec.URL)),
-		author:  oneLine(redact.Values(item.Spec.Author)),
-		summary: strings.TrimSpace(plain(redact.Values(item.Status.Summary.Text))),
+		title:   oneLine(item.Spec.Title),
+		link:    articleLink(item.Spec.URL),
+		author:  oneLine(item.Spec.Author),
+		summary: strings.TrimSpace(plain(item.Status.Summary.Text)),
 	}
 	for _, category := range item.Spec.Categories {
-		if category = oneLine(redact.Values(category)); category != "" && !slices.Contains(e.categories, category) {
+		if category = oneLine(category); category != "" && !slices.Contains(e.categories, category) {
 			e.categories = append(e.categories, category)
 		}
 	}

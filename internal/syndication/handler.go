@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 const (
@@ -132,7 +131,7 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 
 // describe fills in what is known of the feed without its items.
 func (h *handler) describe(r *http.Request, source *v1alpha1.FeedSource, format *format) *document {
-	title := oneLine(redact.Values(source.Status.Title))
+	title := oneLine(source.Status.Title)
 	if title == "" {
 		title = source.Name
 	}

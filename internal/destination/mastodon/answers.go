@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"time"
+
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // essential are the fields of statuses, accounts, sources and instances that this package reads.
@@ -17,13 +19,13 @@ var essential = map[string]bool{
 	"version": true, "source_url": true, "domain": true, "configuration": true, "max_toot_chars": true,
 }
 
-// essentials reduces an answer, an object or a list of them, to the fields that are essential. It
-// returns false when the answer is something else.
-func essentials(body []byte) ([]byte, bool) {
+// essentials reduces an answer, an object or a list of them, to the fields that are essential, without what the server
+// was sent to know the operator by. It returns false when the answer is something else.
+func essentials(body []byte, sent *redact.Sent) ([]byte, bool) {
 	var reduced any
 	switch first := bytes.TrimLeft(body, " \t\r\n"); {
 	case len(first) > 0 && first[0] == '{':
-		fields, ok := reduce(body)
+		fields, ok := reduce(body, sent)
 		if !ok {
 			return nil, false
 		}
@@ -35,7 +37,7 @@ func essentials(body []byte) ([]byte, bool) {
 		}
 		list := make([]map[string]json.RawMessage, 0, len(items))
 		for _, item := range items {
-			if fields, ok := reduce(item); ok {
+			if fields, ok := reduce(item, sent); ok {
 				list = append(list, fields)
 			}
 		}
@@ -47,7 +49,7 @@ func essentials(body []byte) ([]byte, bool) {
 	return out, err == nil
 }
 
-func reduce(object []byte) (map[string]json.RawMessage, bool) {
+func reduce(object []byte, sent *redact.Sent) (map[string]json.RawMessage, bool) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
 		return nil, false
@@ -57,7 +59,7 @@ func reduce(object []byte) (map[string]json.RawMessage, bool) {
 		case !essential[name]:
 			delete(fields, name)
 		case name == "account" || name == "reblog":
-			inner, ok := reduce(value)
+			inner, ok := reduce(value, sent)
 			if !ok {
 				delete(fields, name)
 				continue
@@ -68,6 +70,11 @@ func reduce(object []byte) (map[string]json.RawMessage, bool) {
 			var at time.Time
 			if json.Unmarshal(value, &at) != nil {
 				delete(fields, name)
+			}
+		default:
+			var text string
+			if json.Unmarshal(value, &text) == nil && sent.Holds(text) {
+				fields[name], _ = json.Marshal(sent.Mask(text))
 			}
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 var (
@@ -68,7 +69,7 @@ func New(cfg Config) (*Client, error) {
 	if now == nil {
 		now = time.Now
 	}
-	way := &http.Client{Transport: &transport{next: cfg.Transport, host: server.Host, token: token, now: now}}
+	way := &http.Client{Transport: &transport{next: cfg.Transport, host: server.Host, token: token, sent: redact.NewSent(token), now: now}}
 	library := api.NewClient(&api.Config{Server: server.String(), AccessToken: token})
 	library.Client = *way
 	return &Client{server: server, http: way, api: library}, nil

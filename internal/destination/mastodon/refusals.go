@@ -133,7 +133,7 @@ func (t *transport) words(body []byte) string {
 	}
 	for _, name := range []string{"error", "error_description", "message"} {
 		if text, ok := fields[name].(string); ok && strings.TrimSpace(text) != "" {
-			return plain(redact.Values(strings.ReplaceAll(text, t.token, redact.Masked)), maxWords)
+			return plain(t.sent.Mask(strings.ReplaceAll(text, t.token, redact.Masked)), maxWords)
 		}
 	}
 	return ""

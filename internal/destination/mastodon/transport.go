@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // maxAnswer bounds an answer, in bytes. A page of 40 long statuses is a tenth of it.
@@ -34,6 +35,7 @@ type transport struct {
 	next  http.RoundTripper
 	host  string
 	token string
+	sent  *redact.Sent
 	now   func() time.Time
 }
 
@@ -48,7 +50,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	answer, err := t.next.RoundTrip(outgoing)
 	if err != nil {
-		return nil, failure.Classify(err)
+		return nil, failure.WithoutEchoes(err, t.sent)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
@@ -64,7 +66,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		failed.Status = answer.StatusCode
 		return nil, failed
 	}
-	needed, ok := essentials(body)
+	needed, ok := essentials(body, t.sent)
 	if !ok {
 		return nil, malformed(t.host, answer.StatusCode)
 	}

@@ -60,10 +60,10 @@ func New(cfg Config) (*Provider, error) {
 // Close releases what the provider holds. It must not be used any more.
 func (*Provider) Close() error { return nil }
 
-// Generate asks for a summary, as modelapi.Generate describes. ctx bounds all its requests; without a
+// Generate asks for a summary, as modelapi.API.Generate describes. ctx bounds all its requests; without a
 // deadline, each has ten minutes.
 func (p *Provider) Generate(ctx context.Context, request provider.Request) (provider.Response, error) {
-	return modelapi.Generate(ctx, request, func(ctx context.Context, prompt provider.Prompt, room int64) modelapi.Answer {
+	return p.api.Generate(ctx, request, func(ctx context.Context, prompt provider.Prompt, room int64) modelapi.Answer {
 		return p.ask(ctx, prompt, request, room)
 	})
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // maxAnswer bounds an answer, which has some kilobytes; a list of models may have some hundred.
@@ -35,7 +34,6 @@ type callKey struct{}
 
 // Begin returns the context that the request is to be made with.
 func (a *API) Begin(ctx context.Context, call *Call) context.Context {
-	redact.Remember(a.Key) // so that it is not forgotten while it is in use
 	call.api = a
 	return context.WithValue(ctx, callKey{}, call)
 }

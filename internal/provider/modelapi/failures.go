@@ -78,26 +78,13 @@ func (a *API) Failed(err error) *failure.Error {
 		known = failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed,
 			fmt.Sprintf("%s gave an answer that could not be read.", a.Host()), err)
 	}
-	return withoutSecrets(known)
+	return failure.WithoutEchoes(known, a.sent)
 }
 
-// withoutSecrets masks the key, should the other side have sent it back.
-func withoutSecrets(failed *failure.Error) *failure.Error {
-	clean := *failed
-	clean.Message = redact.Values(failed.Message)
-	for cause := failed.Err; cause != nil; cause = errors.Unwrap(cause) {
-		if text := cause.Error(); redact.Values(text) != text {
-			clean.Err = errors.New(redact.Values(text))
-			break
-		}
-	}
-	return &clean
-}
-
-// Quoted is a sentence of an API's own, for a message. Secrets are masked before it is cut, or a part
-// of one could stay.
-func Quoted(words string) string {
-	words = redact.Text(strings.Join(strings.Fields(strings.ToValidUTF8(words, "")), " "))
+// Quoted is a sentence of the API's own, for a message. The key is masked before it is cut, or a part of it could
+// stay.
+func (a *API) Quoted(words string) string {
+	words = redact.Text(a.sent.Mask(strings.Join(strings.Fields(strings.ToValidUTF8(words, "")), " ")))
 	if len(words) > maxQuoted {
 		end := maxQuoted
 		for !utf8.RuneStart(words[end]) {

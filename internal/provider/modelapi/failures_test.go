@@ -10,25 +10,28 @@ import (
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // R5.6: what is cut off a key would hide that the rest is one.
 func TestWordsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	t.Parallel()
-	const key = "sk-proj-Recognisable0123456789abcdefghijklmnop" // nobody has told of it
-	for before := maxQuoted - len(key); before < maxQuoted; before++ {
-		got := Quoted(strings.Repeat("é", before/2) + " " + key)
-		if strings.Contains(got, "sk-proj-R") || !strings.Contains(got, failure.Masked[:3]) && before < maxQuoted-10 {
+	const shape, own = "sk-proj-Recognisable0123456789abcdefghijklmnop", "own-key-Recognisable0123456789abcdefghijklmnop"
+	api := &API{sent: redact.NewSent(own)}
+	for before := maxQuoted - len(own); before < maxQuoted; before++ {
+		key := []string{shape, own}[before%2]
+		got := api.Quoted(strings.Repeat("é", before/2) + " " + key)
+		if strings.Contains(got, key[:9]) || !strings.Contains(got, failure.Masked[:3]) && before < maxQuoted-10 {
 			t.Errorf("%d bytes before it: %q", before, got)
 		}
 		if len(got) > maxQuoted+len("…") || !utf8.ValidString(got) {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}
 	}
-	if got := Quoted(" one\n\t two \xff"); got != "one two" {
+	if got := api.Quoted(" one\n\t two \xff"); got != "one two" {
 		t.Errorf("%q", got)
 	}
-	if got := Quoted(" \n"); got != "it did not say why." {
+	if got := api.Quoted(" \n"); got != "it did not say why." {
 		t.Errorf("%q", got)
 	}
 }

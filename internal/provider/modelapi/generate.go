@@ -40,8 +40,8 @@ type Ask func(ctx context.Context, prompt provider.Prompt, room int64) Answer
 // with a part of the text, where the model finds that too long; and once more with more room, where
 // the answer broke off too early.
 //
-// An error is a *failure.Error. Tokens are counted over all, in the Response beside an error, too.
-func Generate(ctx context.Context, request provider.Request, ask Ask) (provider.Response, error) {
+// What the model says is without the key, should the other side have sent it back. An error is a *failure.Error. Tokens are counted over all, in the Response beside an error, too.
+func (a *API) Generate(ctx context.Context, request provider.Request, ask Ask) (provider.Response, error) {
 	if request.MaxCharacters < 1 {
 		return provider.Response{}, failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported,
 			"A summary must be allowed at least one character.")
@@ -76,7 +76,7 @@ func Generate(ctx context.Context, request provider.Request, ask Ask) (provider.
 			this = better(*cutOff, this)
 		}
 		this.Response.Tokens = tokens
-		return this.Response, this.Err
+		return this.Response.WithoutEchoes(a.sent), this.Err
 	}
 }
 

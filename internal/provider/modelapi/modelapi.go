@@ -65,6 +65,7 @@ type API struct {
 	vendor    Vendor
 	transport http.RoundTripper
 	now       func() time.Time
+	sent      *redact.Sent
 }
 
 // New checks what the configuration says, without asking anybody anything. An error is a
@@ -93,7 +94,7 @@ func New(vendor Vendor, cfg Config) (*API, error) {
 			"The endpoint of %s must be a full URL such as %s, without user, query or fragment.", vendor.Name, vendor.Endpoint))
 	}
 	a.Endpoint = endpoint
-	redact.Remember(a.Key)
+	a.sent = redact.NewSent(a.Key)
 	return a, nil
 }
 

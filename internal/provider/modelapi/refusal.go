@@ -62,7 +62,7 @@ type Refusal struct {
 func (a *API) Refused(r Refusal) *failure.Error {
 	status := cmp.Or(r.Meaning, r.Status)
 	kind := cmp.Or(r.Type, typeOf(status, r.Spoken))
-	words := Quoted(r.Words)
+	words := a.Quoted(r.Words)
 	failed := failure.New(categoryOf(kind, status, r.Spoken), kind, cmp.Or(r.Message, a.message(kind, status, words)))
 	failed.Status, failed.RetryAfter, failed.Quota = r.Status, min(r.RetryAfter, failure.MaxWait), kind == failure.TypeQuotaSpent
 	if failed.Quota && failed.RetryAfter < minQuotaWait {

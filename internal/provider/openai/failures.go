@@ -52,7 +52,7 @@ func (p *Provider) refused(status int, header http.Header, body []byte) (*failur
 	}
 	switch {
 	case status == 0: // a success that holds an error of no known kind
-		refusal.Message = fmt.Sprintf("%s answered with an error: %s", p.api.Host(), modelapi.Quoted(wire.Message))
+		refusal.Message = fmt.Sprintf("%s answered with an error: %s", p.api.Host(), p.api.Quoted(wire.Message))
 	case status < 400:
 	case wire.isSpent(), status == http.StatusTooManyRequests && wordsSpent.MatchString(wire.Message):
 		refusal.Type = failure.TypeQuotaSpent

@@ -76,7 +76,7 @@ func New(cfg Config) (*Provider, error) {
 // Close releases what the provider holds. It must not be used any more.
 func (*Provider) Close() error { return nil }
 
-// Generate asks for a summary, as modelapi.Generate describes; and, once in the life of the Provider,
+// Generate asks for a summary, as modelapi.API.Generate describes; and, once in the life of the Provider,
 // once more for each parameter that the server does not take. ctx bounds all its requests.
 func (p *Provider) Generate(ctx context.Context, request provider.Request) (provider.Response, error) {
 	if !p.dialect().documents {
@@ -85,7 +85,7 @@ func (p *Provider) Generate(ctx context.Context, request provider.Request) (prov
 			return provider.Response{}, err
 		}
 	}
-	return modelapi.Generate(ctx, request, func(ctx context.Context, prompt provider.Prompt, room int64) modelapi.Answer {
+	return p.api.Generate(ctx, request, func(ctx context.Context, prompt provider.Prompt, room int64) modelapi.Answer {
 		tokens := int64(0)
 		for {
 			used := p.dialect()
