@@ -131,3 +131,38 @@ func TestARefusedPollSaysWhatToDo(t *testing.T) {
 		})
 	}
 }
+
+// R5.7: a server to which a redirect has led was not sent the token, so it does not learn by a mask that it has guessed it. What
+// stood in the address there was sent to it.
+func TestAServerBehindARedirectDoesNotLearnTheToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	home, elsewhere := feedtest.New(t), feedtest.New(t)
+	const token, passedOn = "Token-of-the-feed-0123456789", "Passed-on-0123456789"
+	home.OnRequest(func(rw http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(rw, r, elsewhere.FeedURL()+"?ticket="+passedOn, http.StatusFound)
+		return true
+	})
+	entry := elsewhere.Entries("guess", 1)[0]
+	entry.Title = "Is it " + token + " or " + passedOn + "?"
+	elsewhere.List(entry)
+	w.secret("feed", "token", token)
+	both := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "both"}, StringData: map[string]string{"token": token, "ticket": passedOn}}
+	if err := w.client.Create(t.Context(), both); err != nil {
+		t.Fatal(err)
+	}
+	for secret, want := range map[string]string{
+		"feed": entry.Title,
+		"both": "Is it " + token + " or ***MASKED***?", // it is one of the values that were sent, and stands in the address
+	} {
+		w.source(secret, home.FeedURL(), func(source *v1alpha1.FeedSource) {
+			source.Spec.SecretRef = &v1alpha1.SecretReference{Name: secret}
+			if secret == "both" {
+				source.Spec.Headers = []v1alpha1.FeedHeader{{Name: "X-Ticket", SecretKey: "ticket"}}
+			}
+		})
+		if got := w.awaitItems(secret, hasItems(1))[0].Spec.Title; got != want {
+			t.Errorf("with %s, the title is %q, want %q", secret, got, want)
+		}
+	}
+}
