@@ -329,7 +329,7 @@ func numberIn(text string) string {
 func TestWhatATenantSeesDoesNotDependOnTheSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	const seed = 4711
-	draw := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // the same in each run
+	draw := rand.New(rand.NewPCG(seed, seed)) // the same in each run
 	named, others := drawHoldings(draw), drawHoldings(draw)
 	token, another := operatorToken(t), operatorToken(t)
 	texts := guesses(append(named.all(), "https://news.example.org")...)

@@ -71,7 +71,7 @@ func WriteItems(ctx context.Context, to io.Writer, previewer *Previewer, sources
 	if format == "json" {
 		text = append(text, '\n')
 	}
-	_, err = io.WriteString(to, string(text))
+	_, err = to.Write(text)
 	return errors.Join(append(errs, err)...)
 }
 

@@ -19,7 +19,7 @@ import (
 // formsOf returns the forms in which secrets may stand in a text, none shorter than the window, each
 // once.
 func formsOf(values ...string) []string {
-	var forms []string
+	forms := make([]string, 0, len(values))
 	for _, value := range values {
 		forms = append(forms, formsOfOne(value)...)
 	}

@@ -123,7 +123,7 @@ func (m *matcher) link() {
 	into, last := make([]edge, size), make([]uint64, size) // the way to a node, and its last eight bytes
 	for node := range size {
 		if m.ways[node]&chained != 0 {
-			into[node+1] = edge{int32(node), m.label[node]} //nolint:gosec // see addNode
+			into[node+1] = edge{int32(node), m.label[node]}
 		}
 	}
 	for way, node := range m.branches {
@@ -163,7 +163,7 @@ func byDepth(depths []int32) []int32 {
 	}
 	order := make([]int32, len(depths))
 	for node, depth := range depths {
-		order[places[depth]] = int32(node) //nolint:gosec // see addNode
+		order[places[depth]] = int32(node)
 		places[depth]++
 	}
 	return order

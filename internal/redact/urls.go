@@ -24,7 +24,8 @@ func isCredential(name, value string) bool {
 }
 
 // CredentialsIn returns what a URL holds that is, by its place or its name, a credential: the password, or the user
-// where there is none, as some services take a key for the name; and the parameters of the query that are named like one, but for those that are words or addresses.
+// where there is none, as some services take a key for the name; and the parameters of the query that are named like
+// one, but for those that are words or addresses.
 func CredentialsIn(address string) []string {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -40,7 +40,8 @@ type Ask func(ctx context.Context, prompt provider.Prompt, room int64) Answer
 // with a part of the text, where the model finds that too long; and once more with more room, where
 // the answer broke off too early.
 //
-// What the model says is without the key, should the other side have sent it back. An error is a *failure.Error. Tokens are counted over all, in the Response beside an error, too.
+// What the model says is without the key, should the other side have sent it back. An error is a *failure.Error.
+// Tokens are counted over all, in the Response beside an error, too.
 func (a *API) Generate(ctx context.Context, request provider.Request, ask Ask) (provider.Response, error) {
 	if request.MaxCharacters < 1 {
 		return provider.Response{}, failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported,
