@@ -214,7 +214,7 @@ func TestManyFinishedItemsAreRemovedInBoundedSteps(t *testing.T) {
 	w.untilItems("news", allProcessed(listed))
 	w.clock.Step(8 * 24 * time.Hour)
 
-	retention := &controllers.RetentionReconciler{Clock: w.clock, Client: w.manager.GetClient()}
+	retention := &controllers.RetentionReconciler{Clock: w.clock, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
 	counted, steps, deleted := w.countKinds(), 0, 0
 	apitest.Eventually(t, func(ctx context.Context) error {
 		result, err := retention.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)})

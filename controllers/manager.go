@@ -121,7 +121,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Services: known,
 		Waker:    waker,
 	}, options.Destinations)
-	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient()}
+	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
 
 	if err := indexItems(ctx, manager.GetFieldIndexer()); err != nil {
 		return err

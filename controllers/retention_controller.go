@@ -18,24 +18,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/seen"
 )
 
 const (
 	// retentionInterval is how often a source's finished items are looked through at least, for
 	// those that were not finished at the last look.
 	retentionInterval = time.Hour
+	// unrememberedFor is how long an item is kept at least, after it has ended, whose entry is not remembered.
+	unrememberedFor = 7 * 24 * time.Hour
 	// deletionsAtOnce bounds the deletions of one look, so that no source holds up the others.
 	deletionsAtOnce = 200
 )
 
-// RetentionReconciler removes finished items once they are older than their source keeps them.
-// What was ever seen outlives them in the source's FeedMemory.
+// RetentionReconciler removes finished items once they are older than their source keeps them, or more than it
+// keeps. What was ever seen outlives them in the source's FeedMemory.
 type RetentionReconciler struct {
 	Clock  clock.PassiveClock
 	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
 }
 
-// Reconcile removes what has become too old, and comes back when the next item does.
+// Reconcile removes what has become too old or too much, and comes back when the next item is too old.
 func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var source v1alpha1.FeedSource
 	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil || !source.DeletionTimestamp.IsZero() {
@@ -46,26 +52,48 @@ func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	expired, next := expire(&source, items, now)
-	for _, item := range expired[:min(len(expired), deletionsAtOnce)] {
+	outlived, next := expire(&source, items, now)
+	if outlived, err = r.remembered(ctx, &source, outlived, now); err != nil {
+		return ctrl.Result{}, err
+	}
+	for _, item := range outlived[:min(len(outlived), deletionsAtOnce)] {
 		err := r.Client.Delete(ctx, &v1alpha1.FeedItem{ObjectMeta: item.ObjectMeta},
 			client.Preconditions{UID: &item.UID, ResourceVersion: &item.ResourceVersion})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return ctrl.Result{}, err
 		}
 	}
-	if len(expired) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Finished items removed", "count", min(len(expired), deletionsAtOnce))
+	if len(outlived) > 0 {
+		ctrl.LoggerFrom(ctx).Info("Finished items removed", "count", min(len(outlived), deletionsAtOnce))
 	}
-	if len(expired) > deletionsAtOnce {
+	if len(outlived) > deletionsAtOnce {
 		next = now
 	}
 	later := min(retentionInterval, source.KeepFor(v1alpha1.PhaseProcessed), source.KeepFor(v1alpha1.PhaseFailed))
 	return lookAgain(now, earliest(next, now.Add(later))), nil
 }
 
-// expire returns the finished items that are too old, and when the next one will be.
-func expire(source *v1alpha1.FeedSource, items []v1alpha1.FeedItem, now time.Time) (expired []*v1alpha1.FeedItem, next time.Time) {
+// expire returns the finished items that are too old, and after them those that are too many, and when the next one will
+// be too old.
+func expire(source *v1alpha1.FeedSource, items []v1alpha1.FeedItem, now time.Time) (outlived []*v1alpha1.FeedItem, next time.Time) {
+	finished := newestFinished(items)
+	kept := finished[:0:0]
+	for _, item := range finished[min(len(finished), source.KeepLast()):] {
+		end := item.LastCheck().Add(source.KeepFor(item.Status.Phase))
+		if end.After(now) {
+			next = earliest(next, end)
+			kept = append(kept, item)
+			continue
+		}
+		outlived = append(outlived, item)
+	}
+	tooMany := max(len(finished)-len(outlived)-source.KeepMost(), 0)
+	slices.Reverse(kept) // the oldest first
+	slices.SortStableFunc(kept, func(a, b *v1alpha1.FeedItem) int { return cmp.Compare(worth(a, now), worth(b, now)) })
+	return append(outlived, kept[:min(tooMany, len(kept))]...), next
+}
+
+func newestFinished(items []v1alpha1.FeedItem) []*v1alpha1.FeedItem {
 	var finished []*v1alpha1.FeedItem
 	for i := range items {
 		if items[i].Terminal() {
@@ -75,15 +103,36 @@ func expire(source *v1alpha1.FeedSource, items []v1alpha1.FeedItem, now time.Tim
 	slices.SortFunc(finished, func(a, b *v1alpha1.FeedItem) int {
 		return cmp.Or(b.Published().Compare(a.Published().Time), cmp.Compare(a.Name, b.Name))
 	})
-	for _, item := range finished[min(len(finished), source.KeepLast()):] {
-		end := item.LastCheck().Add(source.KeepFor(item.Status.Phase))
-		if end.After(now) {
-			next = earliest(next, end)
-			continue
-		}
-		expired = append(expired, item)
+	return finished
+}
+
+// worth orders the items of which there are too many; those that are worth least go first. A failed one is there for a
+// person to see; and last goes the one with which something is still to be done: somebody is to be told of it,
+// or it is to be tried again.
+func worth(item *v1alpha1.FeedItem, now time.Time) int {
+	switch {
+	case lifecycle.Next(item, now).Action != lifecycle.Rest:
+		return 2
+	case item.Status.Phase == v1alpha1.PhaseFailed:
+		return 1
 	}
-	return expired, next
+	return 0
+}
+
+// remembered leaves out the items whose entries are not in the source's memory: the poll that made them was cut off, and
+// once they are gone the next one would make them again. It remembers them; a week is longer than any interval.
+func (r *RetentionReconciler) remembered(ctx context.Context, source *v1alpha1.FeedSource, items []*v1alpha1.FeedItem, now time.Time) ([]*v1alpha1.FeedItem, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	memory := &memory{}
+	if err := memory.load(ctx, r.Live, source); err != nil {
+		return nil, err
+	}
+	names := seen.NamesOf(memory.book, source.Name, string(source.UID))
+	return slices.DeleteFunc(items, func(item *v1alpha1.FeedItem) bool {
+		return !names.Remembered(item.Name) && item.LastCheck().Add(unrememberedFor).After(now)
+	}), nil
 }
 
 // SetupWithManager registers the controller.

@@ -144,10 +144,16 @@ var anthropicRules = map[string]rule{
 
 // A FeedMemory is written by the operator alone, which keeps within these bounds.
 var feedMemoryRules = map[string]rule{
-	"a URL's hash has up to 64 characters":       texts("FeedMemory", "data.urlHash", false, 64),
-	"an ETag has up to 1,024 characters":         texts("FeedMemory", "data.etag", false, 1024),
-	"a Last-Modified has up to 256 characters":   texts("FeedMemory", "data.lastModified", false, 256),
-	"a body's hash has up to 64 characters":      texts("FeedMemory", "data.bodyHash", false, 64),
+	"a URL's hash has up to 64 characters":     texts("FeedMemory", "data.urlHash", false, 64),
+	"an ETag has up to 1,024 characters":       texts("FeedMemory", "data.etag", false, 1024),
+	"a Last-Modified has up to 256 characters": texts("FeedMemory", "data.lastModified", false, 256),
+	"a body's hash has up to 64 characters":    texts("FeedMemory", "data.bodyHash", false, 64),
+	"a memory counts the items of a day":       counts("FeedMemory", "data.itemsToday.created", 0).beside(map[string]any{"data.itemsToday.day": "2026-01-31"}), // R1.10
+	"the day that a memory counts is a date": rule{kind: "FeedMemory", field: "data.itemsToday.day", valid: []any{"2026-01-31"}, invalid: []refusal{
+		{"31.1.2026", "should match"},
+		{"2026-01-31T00:00:00Z", "may not be more than 10"},
+		{absent{}, "Required value"},
+	}}.beside(map[string]any{"data.itemsToday.created": int64(1)}),
 	"a ttl is a year of minutes at most":         numbers("FeedMemory", "data.ttlMinutes", 0, 366*24*60),
 	"the GUIDs have up to 480,000 characters":    hashes("data.guids"),
 	"the URLs have up to 480,000 characters":     hashes("data.urls"),

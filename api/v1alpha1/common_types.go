@@ -40,8 +40,8 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled says that nothing will change until a person changes something.
 	ConditionStalled = "Stalled"
-	// ConditionCreationPaused says that a source holds as many unfinished items as it may, and
-	// that entries wait in the feed until some are done.
+	// ConditionCreationPaused says that a source holds as many unfinished items as it may, or has created as
+	// many in a day, and that entries wait in the feed until there is room.
 	ConditionCreationPaused = "CreationPaused"
 	// ConditionDamaged says that only a part of the feed could be read, and that this part is used.
 	ConditionDamaged = "Damaged"
@@ -80,12 +80,18 @@ const (
 	ReasonEvaluationFailed = "EvaluationFailed"
 	// ReasonItemsNotCreated says that the feed was read, but the API server did not take its entries.
 	ReasonItemsNotCreated = "ItemsNotCreated"
+	// ReasonStorageFull says that the feed was read, but the API server has no room left to write anything.
+	ReasonStorageFull = "StorageFull"
+	// ReasonQuotaExceeded says that the feed was read, but a ResourceQuota of the namespace admits no more.
+	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonNetworkDown says that the operator reaches no host any more, which is no fault of any feed.
 	ReasonNetworkDown = "NetworkDown"
 	// ReasonRecovered says that something works again after it had failed.
 	ReasonRecovered = "Recovered"
 	// ReasonActiveItemsLimit says that spec.maxActiveItems is reached.
 	ReasonActiveItemsLimit = "ActiveItemsLimit"
+	// ReasonDailyItemsLimit says that spec.maxItemsPerDay is reached.
+	ReasonDailyItemsLimit = "DailyItemsLimit"
 	// ReasonPartlyRead says that entries of the feed were left out because they could not be read.
 	ReasonPartlyRead = "PartlyRead"
 	// ReasonCredentialsMissing says that the Secret, or a key in it, is not there or cannot be used.

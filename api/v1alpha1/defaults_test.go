@@ -40,7 +40,7 @@ func TestTheAPIServerFillsInDefaults(t *testing.T) {
 		"a source that says nothing but a URL": {
 			kind: "FeedSource",
 			want: map[string]any{
-				"spec.interval": "15m", "spec.timeout": "30s", "spec.initialItems": int64(5), "spec.maxActiveItems": int64(1000),
+				"spec.interval": "15m", "spec.timeout": "30s", "spec.initialItems": int64(5), "spec.maxActiveItems": int64(1000), "spec.maxItemsPerDay": int64(500),
 				"spec.suspend": nil, "spec.article": nil, "spec.retry": nil, "spec.retention": nil, "spec.summary": nil,
 				"status.observedGeneration": int64(-1), // never seen is not the same as current
 			},
@@ -55,6 +55,7 @@ func TestTheAPIServerFillsInDefaults(t *testing.T) {
 				"spec.summary.maxCharacters": int64(400),
 				"spec.retry.maxRetries":      int64(5), "spec.retry.initialDelay": "5m", "spec.retry.maxDelay": "24h", "spec.retry.multiplier": int64(2),
 				"spec.retention.processed": "168h", "spec.retention.failed": "720h", "spec.retention.keepLast": int64(20),
+				"spec.retention.keepMost": int64(1000),
 			},
 		},
 		"a source that says what is not the default": {
@@ -174,7 +175,7 @@ func sayings(source *v1alpha1.FeedSource) map[string]any {
 	initial, longest, multiplier := source.RetryDelays()
 	return map[string]any{
 		"Interval": source.Interval(), "FetchTimeout": source.FetchTimeout(), "InitialItems": source.InitialItems(),
-		"MaxActiveItems": source.MaxActiveItems(), "ArticleSource": source.ArticleSource(), "MaxArticleBytes": source.MaxArticleBytes(),
+		"MaxActiveItems": source.MaxActiveItems(), "MaxItemsPerDay": source.MaxItemsPerDay(), "KeepMost": source.KeepMost(), "ArticleSource": source.ArticleSource(), "MaxArticleBytes": source.MaxArticleBytes(),
 		"MaxCharacters": source.MaxCharacters(), "MaxRetries": source.MaxRetries(), "RetryDelays": []any{initial, longest, multiplier},
 		"KeepFor": []time.Duration{source.KeepFor(v1alpha1.PhaseProcessed), source.KeepFor(v1alpha1.PhaseFailed)}, "KeepLast": source.KeepLast(),
 	}

@@ -35,6 +35,11 @@ type FeedMemoryData struct {
 	// +kubebuilder:validation:Maximum=527040
 	TTLMinutes int32 `json:"ttlMinutes,omitempty"`
 
+	// ItemsToday counts the items that were created on the last day with some. It is written together with their
+	// identities, so that a crash forgets neither or both.
+	// +optional
+	ItemsToday ItemsToday `json:"itemsToday,omitzero"`
+
 	// GUIDsUntrusted is set once two entries of one document shared a GUID.
 	// +optional
 	GUIDsUntrusted bool `json:"guidsUntrusted,omitempty"`

@@ -28,6 +28,11 @@ func (in *FeedSource) MaxActiveItems() int {
 	return int(int32Or(in.Spec.MaxActiveItems, DefaultMaxActiveItems))
 }
 
+// MaxItemsPerDay returns how many items the source may create in a day.
+func (in *FeedSource) MaxItemsPerDay() int {
+	return int(int32Or(in.Spec.MaxItemsPerDay, DefaultMaxItemsPerDay))
+}
+
 // ArticleSource returns where the text of an article is taken from.
 func (in *FeedSource) ArticleSource() ArticleSource {
 	if in.Spec.Article == nil || in.Spec.Article.Source == "" {
@@ -110,6 +115,14 @@ func (in *FeedSource) KeepLast() int {
 		return DefaultKeepLast
 	}
 	return int(int32Or(in.Spec.Retention.KeepLast, DefaultKeepLast))
+}
+
+// KeepMost returns how many finished items are kept at most.
+func (in *FeedSource) KeepMost() int {
+	if in.Spec.Retention == nil {
+		return DefaultKeepMost
+	}
+	return int(int32Or(in.Spec.Retention.KeepMost, DefaultKeepMost))
 }
 
 func durationOr(d *metav1.Duration, otherwise time.Duration) time.Duration {

@@ -15,6 +15,7 @@ const (
 	DefaultFetchTimeout    = 30 * time.Second
 	DefaultInitialItems    = 5
 	DefaultMaxActiveItems  = 1000
+	DefaultMaxItemsPerDay  = 500
 	DefaultMaxArticleBytes = 5 << 20
 	DefaultMaxCharacters   = 400
 	DefaultMaxRetries      = 5
@@ -24,6 +25,7 @@ const (
 	DefaultKeepProcessed   = 7 * 24 * time.Hour
 	DefaultKeepFailed      = 30 * 24 * time.Hour
 	DefaultKeepLast        = 20
+	DefaultKeepMost        = 1000
 )
 
 // ArticleSource says where the text of an article is taken from.
@@ -202,7 +204,8 @@ type RetryPolicy struct {
 	Multiplier *int32 `json:"multiplier,omitempty"`
 }
 
-// RetentionPolicy says how long finished items are kept.
+// RetentionPolicy says how long finished items are kept, and how many of them.
+// +kubebuilder:validation:XValidation:rule="!has(self.keepLast) || !has(self.keepMost) || self.keepLast <= self.keepMost",message="keepLast (20 if not set) must not be above keepMost (1000 if not set)"
 type RetentionPolicy struct {
 	// Processed is how long a processed item is kept, from 1m to 8760h. Default: 168h (7 days).
 	// +optional
@@ -223,6 +226,16 @@ type RetentionPolicy struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	KeepLast *int32 `json:"keepLast,omitempty"`
+
+	// KeepMost is how many finished items are kept at most, however new they are, so that a source takes only
+	// so much room in the cluster. Above it processed items go first and failed ones last, the oldest by their
+	// published time before the others. It is looked at once an hour; items that are not finished are not
+	// counted and never removed.
+	// +optional
+	// +kubebuilder:default=1000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	KeepMost *int32 `json:"keepMost,omitempty"`
 }
 
 // FeedSourceSpec says what to read, and what is done with it.
@@ -284,6 +297,16 @@ type FeedSourceSpec struct {
 	// +kubebuilder:validation:Maximum=100000
 	MaxActiveItems *int32 `json:"maxActiveItems,omitempty"`
 
+	// MaxItemsPerDay is how many items the source may create in a day, from midnight to midnight UTC. What is
+	// above waits in the feed for the next day, the oldest first, and the condition CreationPaused says so; what
+	// leaves the feed before its turn is lost. Entries that spec.filters drops, and those of the first poll that are
+	// only remembered, do not count.
+	// +optional
+	// +kubebuilder:default=500
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	MaxItemsPerDay *int32 `json:"maxItemsPerDay,omitempty"`
+
 	// Filters say which entries become items: those that match no filter with Drop and, where there are
 	// filters with Keep, at least one of these. Their order means nothing. Each entry is judged once, when
 	// it is new; one that is dropped counts as seen, and does not become an item later, whatever
@@ -336,7 +359,7 @@ type FeedSourceSpec struct {
 	// +optional
 	Retry *RetryPolicy `json:"retry,omitempty"`
 
-	// Retention says how long finished items are kept.
+	// Retention says how long finished items are kept, and how many of them.
 	// +optional
 	Retention *RetentionPolicy `json:"retention,omitempty"`
 }
@@ -362,6 +385,20 @@ type ItemCounts struct {
 
 // Active returns how many items are not finished.
 func (c ItemCounts) Active() int32 { return c.Unprocessed + c.Deferred + c.Pending }
+
+// ItemsToday is how many items a source has created on one day. A day is from midnight to midnight UTC.
+type ItemsToday struct {
+	// Day that the count is of, such as 2026-01-31.
+	// +required
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
+	// +kubebuilder:validation:MaxLength=10
+	Day string `json:"day"`
+
+	// Created is how many items were created on that day, whatever has become of them since.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Created int32 `json:"created,omitempty"`
+}
 
 // FeedSourceStatus is what is known about the source.
 type FeedSourceStatus struct {
@@ -420,6 +457,11 @@ type FeedSourceStatus struct {
 	// least a minute apart.
 	// +optional
 	Items ItemCounts `json:"items,omitzero"`
+
+	// ItemsToday counts the items of the last day on which the source has created some, for
+	// spec.maxItemsPerDay. It is written with the counts.
+	// +optional
+	ItemsToday ItemsToday `json:"itemsToday,omitzero"`
 
 	// FilteredEntries is how many new entries spec.filters has dropped. What is not written yet
 	// when the operator crashes is not counted.

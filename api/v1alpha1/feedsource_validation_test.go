@@ -15,6 +15,7 @@ const (
 	screeningNeeds = "screening needs an AI provider that can judge: name one in providers or screening.providers (the built-in summarizer cannot)"
 	operatorSets   = "this header is set by the operator itself"
 	delaysInOrder  = "initialDelay (5m if not set) must not be above maxDelay (24h if not set)"
+	keptInOrder    = "keepLast (20 if not set) must not be above keepMost (1000 if not set)"
 	headerPattern  = "should match '^[A-Za-z0-9-]+$'"
 	feedURL        = "https://www.example.org/feed.xml"
 	longestFeedURL = 2048
@@ -65,33 +66,41 @@ var feedSourceRules = map[string]rule{
 		{feedURL + "?" + strings.Repeat("x", longestFeedURL-len(feedURL)), "may not be more than 2048"},
 		{absent{}, "Required value"},
 	}},
-	"the interval is from a minute to a week":           durations("FeedSource", "spec.interval", "1m", "168h"),
-	"a request takes from a second to five minutes":     durations("FeedSource", "spec.timeout", "1s", "5m"),
-	"the Secret has a name":                             texts("FeedSource", "spec.secretRef.name", true, 253),
-	"the first poll makes 0 to 1,000 items":             numbers("FeedSource", "spec.initialItems", 0, 1000),
-	"1 to 100,000 items may be unfinished":              numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
-	"an article comes from the page, the feed or both":  choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
-	"a page has from 1 KiB to 50 MiB":                   numbers("FeedSource", "spec.article.maxBytes", 1024, 50<<20),
-	"a summary has from 40 to 5,000 characters":         numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
-	"a header comes from a key of the Secret":           texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
-	"a provider has a name":                             texts("FeedSource", "spec.providers[].name", true, 253),
-	"up to eight providers stand in for each other":     lists("FeedSource", "spec.providers", 8, named).unique(named(0)),
-	"a destination has a name":                          texts("FeedSource", "spec.destinations[].name", true, 253),
-	"a summary goes to up to eight destinations":        lists("FeedSource", "spec.destinations", 8, named).unique(named(0)), // R4.5
-	"somebody who is notified has a name":               texts("FeedSource", "spec.notifications[].name", true, 253),
-	"up to four are notified of what fails":             lists("FeedSource", "spec.notifications", 4, named).unique(named(0)),            // R3.10
-	"criteria have up to 4,000 characters":              texts("FeedSource", "spec.screening.criteria", true, 4000).beside(withProvider), // R2.4
-	"a provider that judges has a name":                 texts("FeedSource", "spec.screening.providers[].name", true, 253).beside(withCriteria),
-	"up to eight providers judge":                       lists("FeedSource", "spec.screening.providers", 8, named).unique(named(0)).beside(map[string]any{"spec.screening.criteria": "New rules.", "spec.providers[].name": "gemini"}),
-	"a summary's language is a tag":                     languages("FeedSource", "spec.summary.language"),
-	"instructions have up to 4,000 characters":          texts("FeedSource", "spec.summary.instructions", false, 4000),
-	"there are 0 to 100 retries":                        numbers("FeedSource", "spec.retry.maxRetries", 0, 100),
-	"the first retry comes after a second to a day":     durations("FeedSource", "spec.retry.initialDelay", "1s", "24h").beside(map[string]any{"spec.retry.maxDelay": "24h"}),
-	"a retry comes after a week at the latest":          durations("FeedSource", "spec.retry.maxDelay", "1s", "168h").beside(map[string]any{"spec.retry.initialDelay": "1s"}),
-	"waits grow by a factor from 1 to 10":               numbers("FeedSource", "spec.retry.multiplier", 1, 10),
-	"a processed item is kept from a minute to a year":  durations("FeedSource", "spec.retention.processed", "1m", "8760h"),
-	"a failed item is kept from a minute to a year":     durations("FeedSource", "spec.retention.failed", "1m", "8760h"),
-	"the newest 0 to 1,000 items stay, however old":     numbers("FeedSource", "spec.retention.keepLast", 0, 1000),
+	"the interval is from a minute to a week":          durations("FeedSource", "spec.interval", "1m", "168h"),
+	"a request takes from a second to five minutes":    durations("FeedSource", "spec.timeout", "1s", "5m"),
+	"the Secret has a name":                            texts("FeedSource", "spec.secretRef.name", true, 253),
+	"the first poll makes 0 to 1,000 items":            numbers("FeedSource", "spec.initialItems", 0, 1000),
+	"1 to 100,000 items may be unfinished":             numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
+	"1 to 10,000 items are created in a day":           numbers("FeedSource", "spec.maxItemsPerDay", 1, 10_000), // R1.10
+	"an article comes from the page, the feed or both": choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
+	"a page has from 1 KiB to 50 MiB":                  numbers("FeedSource", "spec.article.maxBytes", 1024, 50<<20),
+	"a summary has from 40 to 5,000 characters":        numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
+	"a header comes from a key of the Secret":          texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
+	"a provider has a name":                            texts("FeedSource", "spec.providers[].name", true, 253),
+	"up to eight providers stand in for each other":    lists("FeedSource", "spec.providers", 8, named).unique(named(0)),
+	"a destination has a name":                         texts("FeedSource", "spec.destinations[].name", true, 253),
+	"a summary goes to up to eight destinations":       lists("FeedSource", "spec.destinations", 8, named).unique(named(0)), // R4.5
+	"somebody who is notified has a name":              texts("FeedSource", "spec.notifications[].name", true, 253),
+	"up to four are notified of what fails":            lists("FeedSource", "spec.notifications", 4, named).unique(named(0)),            // R3.10
+	"criteria have up to 4,000 characters":             texts("FeedSource", "spec.screening.criteria", true, 4000).beside(withProvider), // R2.4
+	"a provider that judges has a name":                texts("FeedSource", "spec.screening.providers[].name", true, 253).beside(withCriteria),
+	"up to eight providers judge":                      lists("FeedSource", "spec.screening.providers", 8, named).unique(named(0)).beside(map[string]any{"spec.screening.criteria": "New rules.", "spec.providers[].name": "gemini"}),
+	"a summary's language is a tag":                    languages("FeedSource", "spec.summary.language"),
+	"instructions have up to 4,000 characters":         texts("FeedSource", "spec.summary.instructions", false, 4000),
+	"there are 0 to 100 retries":                       numbers("FeedSource", "spec.retry.maxRetries", 0, 100),
+	"the first retry comes after a second to a day":    durations("FeedSource", "spec.retry.initialDelay", "1s", "24h").beside(map[string]any{"spec.retry.maxDelay": "24h"}),
+	"a retry comes after a week at the latest":         durations("FeedSource", "spec.retry.maxDelay", "1s", "168h").beside(map[string]any{"spec.retry.initialDelay": "1s"}),
+	"waits grow by a factor from 1 to 10":              numbers("FeedSource", "spec.retry.multiplier", 1, 10),
+	"a processed item is kept from a minute to a year": durations("FeedSource", "spec.retention.processed", "1m", "8760h"),
+	"a failed item is kept from a minute to a year":    durations("FeedSource", "spec.retention.failed", "1m", "8760h"),
+	"the newest 0 to 1,000 items stay, however old":    numbers("FeedSource", "spec.retention.keepLast", 0, 1000),
+	"1 to 100,000 finished items are kept":             numbers("FeedSource", "spec.retention.keepMost", 1, 100_000).beside(map[string]any{"spec.retention.keepLast": int64(0)}), // R2.10
+	"the day that a source counts is a date": rule{kind: "FeedSource", field: "status.itemsToday.day", valid: []any{"2026-01-31"}, invalid: []refusal{
+		{"31.1.2026", "should match"},
+		{"2026-01-31T00:00:00Z", "may not be more than 10"},
+		{absent{}, "Required value"},
+	}}.beside(map[string]any{"status.itemsToday.created": int64(1)}),
+	"a source counts the items of a day":                counts("FeedSource", "status.itemsToday.created", 0).beside(map[string]any{"status.itemsToday.day": "2026-01-31"}),
 	"a poll token is noted in 256 characters":           texts("FeedSource", "status.lastHandledPoll", false, 256),
 	"the feed's title is noted in 512 characters":       texts("FeedSource", "status.title", false, 512),
 	"the feed's format is noted in 64 characters":       texts("FeedSource", "status.format", false, 64),
@@ -156,6 +165,13 @@ var feedSourceRules = map[string]rule{
 			{absent{}, "Required value"},
 		},
 	}.beside(withSecret),
+	"the newest that stay are not more than are kept at most": {kind: "FeedSource", field: "spec.retention", valid: []any{ // R2.10
+		map[string]any{"keepLast": int64(5), "keepMost": int64(5)},
+		map[string]any{"keepLast": int64(1000)}, // the default of keepMost is 1,000
+	}, invalid: []refusal{
+		{map[string]any{"keepLast": int64(6), "keepMost": int64(5)}, keptInOrder},
+		{map[string]any{"keepMost": int64(19)}, keptInOrder}, // the default of keepLast is 20
+	}},
 	"the first wait is not above the longest": {kind: "FeedSource", field: "spec.retry", valid: []any{
 		map[string]any{"initialDelay": "1h", "maxDelay": "1h"},
 		map[string]any{"initialDelay": "24h"},

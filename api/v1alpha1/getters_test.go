@@ -22,21 +22,21 @@ func TestGettersOfASource(t *testing.T) {
 		want map[string]any
 	}{
 		"nothing is said": {want: map[string]any{
-			"Interval": 15 * time.Minute, "FetchTimeout": 30 * time.Second, "InitialItems": 5, "MaxActiveItems": 1000,
+			"Interval": 15 * time.Minute, "FetchTimeout": 30 * time.Second, "InitialItems": 5, "MaxActiveItems": 1000, "MaxItemsPerDay": 500, "KeepMost": 1000,
 			"ArticleSource": v1alpha1.ArticleSourceAuto, "MaxArticleBytes": int64(5 << 20), "MaxCharacters": 400, "MaxRetries": 5,
 			"RetryDelays": []any{5 * time.Minute, 24 * time.Hour, 2},
 			"KeepFor":     []time.Duration{7 * 24 * time.Hour, 30 * 24 * time.Hour}, "KeepLast": 20,
 		}},
 		"everything is said": {
 			spec: v1alpha1.FeedSourceSpec{
-				Interval: duration(time.Hour), Timeout: duration(time.Second), InitialItems: new(int32(1)), MaxActiveItems: new(int32(2)),
+				Interval: duration(time.Hour), Timeout: duration(time.Second), InitialItems: new(int32(1)), MaxActiveItems: new(int32(2)), MaxItemsPerDay: new(int32(13)),
 				Article:   &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage, MaxBytes: new(int64(3))},
 				Summary:   &v1alpha1.SummaryPolicy{MaxCharacters: new(int32(4))},
 				Retry:     &v1alpha1.RetryPolicy{MaxRetries: new(int32(6)), InitialDelay: duration(7), MaxDelay: duration(8), Multiplier: new(int32(9))},
-				Retention: &v1alpha1.RetentionPolicy{Processed: duration(10), Failed: duration(11), KeepLast: new(int32(12))},
+				Retention: &v1alpha1.RetentionPolicy{Processed: duration(10), Failed: duration(11), KeepLast: new(int32(12)), KeepMost: new(int32(14))},
 			},
 			want: map[string]any{
-				"Interval": time.Hour, "FetchTimeout": time.Second, "InitialItems": 1, "MaxActiveItems": 2,
+				"Interval": time.Hour, "FetchTimeout": time.Second, "InitialItems": 1, "MaxActiveItems": 2, "MaxItemsPerDay": 13, "KeepMost": 14,
 				"ArticleSource": v1alpha1.ArticleSourcePage, "MaxArticleBytes": int64(3), "MaxCharacters": 4, "MaxRetries": 6,
 				"RetryDelays": []any{time.Duration(7), time.Duration(8), 9}, "KeepFor": []time.Duration{10, 11}, "KeepLast": 12,
 			},
@@ -47,7 +47,7 @@ func TestGettersOfASource(t *testing.T) {
 				Retention: &v1alpha1.RetentionPolicy{KeepLast: new(int32(0))},
 			},
 			want: map[string]any{
-				"Interval": 15 * time.Minute, "FetchTimeout": 30 * time.Second, "InitialItems": 0, "MaxActiveItems": 1000,
+				"Interval": 15 * time.Minute, "FetchTimeout": 30 * time.Second, "InitialItems": 0, "MaxActiveItems": 1000, "MaxItemsPerDay": 500, "KeepMost": 1000,
 				"ArticleSource": v1alpha1.ArticleSourceAuto, "MaxArticleBytes": int64(5 << 20), "MaxCharacters": 400, "MaxRetries": 0,
 				"RetryDelays": []any{5 * time.Minute, 24 * time.Hour, 2},
 				"KeepFor":     []time.Duration{7 * 24 * time.Hour, 30 * 24 * time.Hour}, "KeepLast": 0,

@@ -152,6 +152,8 @@ func TestExplain(t *testing.T) {
 		"feeditem.spec.publishedTime":            {"creation time of this object"},
 		"feedsource.status.conditions":           {"Reconciling or Stalled while they are True"},
 		"feedsource.spec.maxActiveItems":         {"what the feed still lists then is created later"},
+		"feedsource.spec.maxItemsPerDay":         {"from midnight to midnight UTC", "what leaves the feed before its turn is lost"},
+		"feedsource.spec.retention.keepMost":     {"processed items go first and failed ones last"},
 		"feedsource.spec.headers.name":           {"Headers that the operator sets itself cannot be named."},
 		"feedsource.spec.article.maxBytes":       {"LargeFileSkipped. Default: 5 MiB"},
 	} {

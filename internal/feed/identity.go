@@ -142,6 +142,11 @@ func ItemName(sourceName, sourceUID string, e Entry, t Trust) string {
 	if key.IsZero() {
 		key = trusted.Content
 	}
+	return ItemNameOf(sourceName, sourceUID, key)
+}
+
+// ItemNameOf returns the name of the FeedItem of an entry with that first trusted key.
+func ItemNameOf(sourceName, sourceUID string, key Key) string {
 	identity := keyOf("item", sourceUID, string(key[:]))
 	suffix := nameEncoding.EncodeToString(identity[:])
 	prefix := strings.TrimRight(sourceName[:min(len(sourceName), longestName-1-len(suffix))], "-.")
