@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -146,7 +148,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	now, said := r.Clock.Now(), watch.toTell(source)
 	next = together(next)
 	settled := r.tally.settled(source.UID, watch.awaited)
-	if said == nil && watch.counts(source) == r.tally.of(source.UID) {
+	if said == nil && watch.counts(source) == r.tally.of(source.UID) && !watch.todayUntold() {
 		if settled {
 			watch.uncounted = time.Time{}
 		}
@@ -183,11 +185,14 @@ func (r *FeedSourceReconciler) writeCounts(ctx context.Context, source *v1alpha1
 func (r *FeedSourceReconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource,
 	write func(context.Context, *v1alpha1.FeedSource, func(*v1alpha1.FeedSource)) error, change func(*v1alpha1.FeedSource) bool,
 ) error {
-	filtered := int64(0)
+	filtered, today := int64(0), polling.Intake{}
 	err := write(ctx, source, func(source *v1alpha1.FeedSource) {
-		filtered = 0
+		filtered, today = 0, polling.Intake{}
 		if change(source) {
 			source.Status.Items = r.tally.of(source.UID)
+			if today = watch.today; today.Created > 0 {
+				source.Status.ItemsToday = itemsToday(today)
+			}
 			filtered = watch.countFiltered(&source.Status)
 		}
 	})
@@ -195,6 +200,7 @@ func (r *FeedSourceReconciler) writeCounted(ctx context.Context, source *v1alpha
 		return err
 	}
 	watch.filteredUntold -= filtered
+	watch.toldToday = cmp.Or(today, watch.toldToday)
 	watch.counted = new(source.Status.Items)
 	return nil
 }

@@ -65,7 +65,7 @@ func (r *FeedSourceReconciler) recall(ctx context.Context, source *v1alpha1.Feed
 	}
 	// Entries that wait in the feed can become items now: it is read again, also if it has not changed.
 	// While there is no room, that would only find the same.
-	room := watch.held && int(r.tally.of(source.UID).Active()) < source.MaxActiveItems()
+	room := watch.held && r.mayCreate(source, watch)
 	anotherFeed := memory.validators.urlHash != urlHash(source.Spec.URL)
 	neverReported := source.Status.Format == "" // the last answer was taken, and its status was not
 	if anotherFeed || neverReported || room {

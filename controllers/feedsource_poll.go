@@ -34,8 +34,11 @@ type findings struct {
 	// movedTo is where the server says that the feed is now, for good.
 	movedTo string
 	created int
-	// held entries wait in the feed until there is room.
-	held int
+	// held entries wait in the feed until there is room, limit is the reason why there is none, and today is what
+	// the source has created today.
+	held  int
+	limit string
+	today polling.Intake
 	// declared is for how long the feed says that it stays as it is.
 	declared time.Duration
 	// judged is set when the filters have judged entries that were new, and dropped is how many they did not want.
@@ -80,7 +83,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	switch {
 	case err != nil:
 		watch.validators = nil
-		err = errors.Join(err, r.takeFailed(ctx, source, err, now))
+		err = errors.Join(err, r.takeFailed(ctx, source, err, found.held, now.Add(redoAfter(source, err, watch.failedWrites)), now))
 	case feedErr != nil:
 		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
 		err = r.pollFailed(ctx, source, token, feedErr, now)
@@ -104,7 +107,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time, err error) time.Time {
 	watch.untold = nil
 	watch.failedWrites++
-	watch.redo = now.Add(min(polling.EffectiveInterval(redoInterval, watch.failedWrites-1), source.Interval()))
+	watch.redo = now.Add(redoAfter(source, err, watch.failedWrites-1))
 	ctrl.LoggerFrom(ctx).Error(err, "Poll could not be written down", "redo", watch.redo)
 	return watch.redo
 }
@@ -195,8 +198,11 @@ func (r *FeedSourceReconciler) take(
 		return err
 	}
 	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.sent.Mask(sifted.Message())
-	plan := planOf(source, memory, sifted.Kept, begun, int(countByPhase(items).Active()))
-	found.held, found.rebuilt = plan.Held, -1
+	now := r.Clock.Now()
+	watch.today = memory.taken(source, watch, begun, now)
+	room, limit := roomFor(source, int(countByPhase(items).Active()), watch.today, now)
+	plan := planOf(source, memory, sifted.Kept, begun, room)
+	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
 	}
@@ -205,6 +211,7 @@ func (r *FeedSourceReconciler) take(
 			return err
 		}
 	}
+	var refused error
 	for i := range plan.Create {
 		item := derive.Item(source, plan.Create[i], book.Trust(), memory.sent)
 		switch err := r.Client.Create(ctx, item); {
@@ -216,23 +223,35 @@ func (r *FeedSourceReconciler) take(
 			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))
 			found.damage = strings.TrimSpace(found.damage + " " + refused)
 			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", item.Spec.Title)
+		case refusedForSpace(err) != "": // what was created is remembered, the others wait
+			refused = fmt.Errorf("create a FeedItem: %w", err)
 		default:
+			watch.today = watch.today.Plus(found.created, now)
 			return fmt.Errorf("create a FeedItem: %w", err)
 		}
+		if refused != nil {
+			plan.Hold(i)
+			break
+		}
+	}
+	watch.today = watch.today.Plus(found.created, now)
+	found.held, found.today = plan.Held, watch.today
+	if watch.today.Created > 0 {
+		memory.data.ItemsToday = itemsToday(watch.today)
 	}
 	settle(&plan, sifted, memory.firstPoll())
 	memory.remember(entries, plan)
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	return memory.store(ctx, r.Client, source, plan.Held > 0, r.Clock.Now())
+	return errors.Join(refused, memory.store(ctx, r.Client, source, plan.Held > 0, r.Clock.Now()))
 }
 
 // planOf decides which of the fresh entries that the filters keep become items. Begun is how many items an earlier try of this
 // poll has made.
-func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, begun, active int) polling.Plan {
+func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, begun, room int) polling.Plan {
 	if memory.lost {
 		return polling.Plan{Remember: fresh}
 	}
 	first := polling.First{Poll: memory.firstPoll(), Items: max(source.InitialItems()-begun, 0)}
-	return polling.PlanFresh(fresh, first, source.MaxActiveItems()-active)
+	return polling.PlanFresh(fresh, first, room)
 }

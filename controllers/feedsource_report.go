@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -125,7 +126,7 @@ func (r *report) apply(source *v1alpha1.FeedSource) bool {
 	if !found.unchanged {
 		status.Title, status.Format = feedTitle(found.title), cut(found.format, 64)
 		setDamaged(source, found.damage, r.at)
-		setPaused(source, found.held, r.at)
+		setPaused(source, found, r.at)
 		setRebuilt(source, found.rebuilt, r.at)
 	}
 	setFiltersFailing(source, found.judged, found.filtersFailing, r.at)
@@ -162,6 +163,9 @@ func (r *report) readsWell(source *v1alpha1.FeedSource) string {
 		if failure.Mask(to) != to {
 			message += " (its query is not shown here)"
 		}
+	}
+	if meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionCreationPaused) {
+		message += ". Entries wait in the feed, as the condition CreationPaused says"
 	}
 	return message
 }

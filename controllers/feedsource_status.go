@@ -77,14 +77,13 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 }
 
 // takeFailed says that the feed was read and that its entries could not become items.
-func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, now time.Time) error {
+// Waiting is how many of them are known to wait in the feed, until next.
+func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next, now time.Time) error {
 	generation := source.Generation
+	reason, message := notTaken(err, waiting, next)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{
-			reason: v1alpha1.ReasonItemsNotCreated, retrying: true,
-			message: "The feed was read, but the API server did not take its entries; this is tried again soon: " + failure.Mask(err.Error()),
-		}, now)
+		setSourceReady(source, verdict{reason: reason, message: message, retrying: true}, now)
 	})
 }
 
@@ -109,8 +108,12 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 // a new one begins well is told by its status alone: an Event is a write, and thousands may be new at once.
 func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
 	before := readyOf(source.Status.Conditions)
+	_, alreadyPaused := pausedForToday(source)
 	if err := r.write(ctx, source, change); err != nil {
 		return err
+	}
+	if message, paused := pausedForToday(source); paused && !alreadyPaused { // once a day at most
+		telemetry.CreationPaused(r.Recorder, source, v1alpha1.ReasonDailyItemsLimit, message)
 	}
 	after := readyOf(source.Status.Conditions)
 	if after.Status == before.Status && after.Reason == before.Reason {
@@ -168,16 +171,6 @@ func setBeginning(source *v1alpha1.FeedSource, now time.Time) {
 // setDamaged says what of the feed could not be used.
 func setDamaged(source *v1alpha1.FeedSource, warning string, now time.Time) {
 	note(source, v1alpha1.ConditionDamaged, v1alpha1.ReasonPartlyRead, warning, now)
-}
-
-// setPaused says whether entries wait in the feed because the source has too many open items.
-func setPaused(source *v1alpha1.FeedSource, held int, now time.Time) {
-	message := ""
-	if held > 0 {
-		message = fmt.Sprintf("The source has %d unfinished items, as many as spec.maxActiveItems allows; "+
-			"%d entries wait in the feed until some are finished", source.MaxActiveItems(), held)
-	}
-	note(source, v1alpha1.ConditionCreationPaused, v1alpha1.ReasonActiveItemsLimit, message, now)
 }
 
 // setRebuilt says that the memory was gone, until the next poll that finds it.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
 // watchedSource is what this process knows of a source beyond its status, so that an unchanged
@@ -55,6 +56,9 @@ type watchedSource struct {
 	// complete is set once the memory holds the identities of all items, also of those that a poll made that
 	// was cut off.
 	complete bool
+	// today is how many items of the source were created today, as far as this process knows, and toldToday what of
+	// that stands on the status.
+	today, toldToday polling.Intake
 	// held is set while entries wait in the feed until there is room.
 	held bool
 }

@@ -50,6 +50,7 @@ func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
 // world is a namespace with an operator of its own, whose clock the test sets.
 type world struct {
 	t         *testing.T
+	api       *apitest.Server
 	client    client.WithWatch
 	namespace string
 	clock     *jumpingClock
@@ -125,7 +126,7 @@ func (i impatience) RoundTrip(r *http.Request) (*http.Response, error) {
 func newWorld(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
 	w := &world{
-		t: t, client: server.Client, namespace: server.Namespace(t),
+		t: t, api: server, client: server.Client, namespace: server.Namespace(t),
 		builtin: extractive.New(),
 	}
 	w.clock = &jumpingClock{FakeClock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), world: w}
@@ -143,7 +144,7 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 func (w *world) start() {
 	w.t.Helper()
 	namespaces := append([]string{w.namespace}, w.others...)
-	reaching := rest.CopyConfig(server.Config)
+	reaching := rest.CopyConfig(w.api.Config)
 	reaching.Wrap(w.faults.wrap)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme:     apitest.Scheme(),
@@ -199,7 +200,7 @@ func (w *world) source(name, url string, change ...func(*v1alpha1.FeedSource)) *
 	w.t.Helper()
 	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 	source.Spec.URL = url
-	source.Spec.InitialItems = new(int32(1000))
+	source.Spec.InitialItems, source.Spec.MaxItemsPerDay = new(int32(1000)), new(int32(10_000))
 	for _, c := range change {
 		c(source)
 	}

@@ -69,6 +69,7 @@ func newSource(namespace, name, url string, change ...func(*v1alpha1.FeedSource)
 	source.Spec.URL = url
 	source.Spec.InitialItems = new(int32(1000))
 	source.Spec.MaxActiveItems = new(int32(100_000))
+	source.Spec.MaxItemsPerDay = new(int32(10_000))
 	// The shortest interval that there is: polls are waited for.
 	source.Spec.Interval = &metav1.Duration{Duration: time.Minute}
 	for _, c := range change {

@@ -28,6 +28,12 @@ type First struct {
 	Items int
 }
 
+// Hold leaves in the feed what was to be created and is not among the first so many: the API server does not take it.
+func (p *Plan) Hold(created int) {
+	p.Held += len(p.Create) - created
+	p.Create = p.Create[:created]
+}
+
 // PlanFresh divides entries that were never seen, given in document order, into those that
 // become items and those that do not. Room is how many items may be created now.
 func PlanFresh(fresh []feed.Entry, first First, room int) Plan {

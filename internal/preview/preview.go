@@ -138,7 +138,8 @@ func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read 
 		sifted.Dropped[i].Entry, sifted.Dropped[i].Why = derive.WithoutEchoes(dropped.Entry, sent), sent.Mask(dropped.Why)
 	}
 	read.Dropped, read.FiltersFailing = sifted.Dropped, sent.Mask(sifted.Message())
-	plan := polling.PlanFresh(sifted.Kept, polling.First{Poll: true, Items: source.InitialItems()}, source.MaxActiveItems())
+	plan := polling.PlanFresh(sifted.Kept, polling.First{Poll: true, Items: source.InitialItems()},
+		min(source.MaxActiveItems(), source.MaxItemsPerDay()))
 	read.Created, read.Remembered = len(plan.Create), len(plan.Remember)
 	if p.Entries > 0 {
 		plan = polling.PlanFresh(sifted.Kept, polling.First{Poll: true, Items: p.Entries}, p.Entries)

@@ -64,6 +64,11 @@ func SourceTransition(recorder events.EventRecorder, source *v1alpha1.FeedSource
 	recorder.Eventf(source, nil, eventType(healthy), reason, actionPoll, "%s", note("%s", message))
 }
 
+// CreationPaused says that entries of a source wait in the feed, and until when.
+func CreationPaused(recorder events.EventRecorder, source *v1alpha1.FeedSource, reason, message string) {
+	recorder.Eventf(source, nil, corev1.EventTypeWarning, reason, actionPoll, "%s", note("%s", message))
+}
+
 // ProviderTransition says that the readiness of a provider has changed, and why.
 func ProviderTransition(recorder events.EventRecorder, provider *v1alpha1.AIProvider, healthy bool, reason, message string) {
 	recorder.Eventf(provider, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
