@@ -4,7 +4,7 @@
 // Package article gets the text of an article: out of the page that an entry links to, or out of
 // what the feed itself said.
 //
-// It knows pages: their types, charsets, navigation and placeholders. It must never know items,
+// It knows pages: their types, navigation and placeholders. It must never know items,
 // providers or Kubernetes, and reaches the network through outbound only. It decides nothing about
 // trying again: it says what a page was, and the item's life does the rest.
 package article
@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/charset"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 )
@@ -135,9 +136,9 @@ func (f *Fetcher) read(ctx context.Context, page *outbound.Response, documents b
 	contentType := page.Header.Get("Content-Type")
 	switch kind, name := kindOf(page.Body, contentType); kind {
 	case kindHTML:
-		found.Title, found.Text, err = extract(decode(page.Body, contentType))
+		found.Title, found.Text, err = extract(string(charset.Decode(page.Body, contentType)))
 	case kindText:
-		found.Text = normalize(decode(page.Body, contentType))
+		found.Text = normalize(string(charset.Decode(page.Body, contentType)))
 	case kindPDF:
 		found.Text, found.Document, err = f.readDocument(ctx, page.Body, page.URL, documents)
 		return found, err

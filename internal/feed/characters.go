@@ -8,7 +8,18 @@ import (
 	"regexp"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/feed-operator/feed-operator/internal/charset"
 )
+
+// UTF8 returns a document of XML in UTF-8, without the characters that XML forbids, whatever character
+// set it is in and says that it is in.
+func UTF8(body []byte) []byte { return readable(body, "") }
+
+// readable returns a document in UTF-8 from where it begins, without what XML forbids.
+func readable(body []byte, contentType string) []byte {
+	return trimStart(legalCharacters(charset.Decode(body, contentType)))
+}
 
 var numericReference = regexp.MustCompile(`&#(?:[0-9]{1,12}|[xX][0-9A-Fa-f]{1,12});`)
 

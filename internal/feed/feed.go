@@ -101,7 +101,7 @@ func Parse(body []byte, contentType, base string) (document *Document, err error
 			document, err = nil, failed
 		}
 	}()
-	text := trimStart(legalCharacters(decode(body, contentType)))
+	text := readable(body, contentType)
 	switch {
 	case len(text) == 0:
 		return nil, notAFeed("The answer is empty, there is no feed in it.")
