@@ -116,3 +116,57 @@ func TestAPaywallIsNotSummarized(t *testing.T) {
 		t.Errorf("summary %+v, failure %q", item.Status.Summary, got)
 	}
 }
+
+// R2.2, R2.5: where a source reads the feed only and the feed has headlines only, those are posted; nothing is fetched,
+// and an entry that says nothing at all is done with at once, because no retry can find more.
+func TestAFeedOfHeadlines(t *testing.T) {
+	t.Parallel()
+	fromFeed := func(source *v1alpha1.FeedSource) {
+		source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourceFeed}
+	}
+	t.Run("the headline is the summary", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		web := feedtest.New(t)
+		web.List(feedtest.Entry{GUID: "1", Link: web.URL + "/articles/1", Title: "Harbour bridge reopens after repairs"})
+		w.source("news", web.FeedURL(), fromFeed)
+		item := w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+		if got := item.Status.Summary; got == nil || got.Text != "Harbour bridge reopens after repairs" {
+			t.Errorf("summary %+v", got)
+		}
+		if hits := web.Hits("/articles/1"); hits != 0 {
+			t.Errorf("the page was fetched %d times", hits)
+		}
+	})
+	t.Run("a model is told that there is no more", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		server := w.gemini("gemini")
+		server.Next(geminitest.Verdict(true, true, "It is news.", "The harbour bridge has reopened."))
+		web := feedtest.New(t)
+		web.List(feedtest.Entry{GUID: "1", Title: "Harbour bridge reopens after repairs"})
+		w.source("news", web.FeedURL(), fromFeed, summarizedBy("gemini"), screenedBy("News"))
+		item := w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+		if calls := server.Calls(); len(calls) != 1 || !strings.Contains(calls[0].System, "the title is the whole article") {
+			t.Errorf("calls %+v", calls)
+		}
+		if got := item.Status.Summary.Text; got != "The harbour bridge has reopened." {
+			t.Errorf("summary %q", got)
+		}
+	})
+	t.Run("nothing to be read", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		web := feedtest.New(t)
+		web.List(feedtest.Entry{GUID: "1", Link: web.URL + "/articles/1", Title: "…"})
+		w.source("news", web.FeedURL(), fromFeed)
+		item := w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNoContent))
+		if item.Status.RetryCount != 0 || item.Status.Failure != nil || item.Status.Summary != nil || len(item.Status.History) != 1 ||
+			item.Status.History[0].Status != v1alpha1.HistorySuccess || item.Status.History[0].Stage != v1alpha1.StageArticle {
+			t.Errorf("status %+v", item.Status)
+		}
+		if got := readyMessage(item); !strings.Contains(got, "Skipped: the feed gives no content") {
+			t.Errorf("condition %q", got)
+		}
+	})
+}

@@ -78,11 +78,11 @@ func readsDocuments(chain []link) bool {
 }
 
 // articleFailed is the outcome of an attempt that did not get the article. Every such failure is
-// worth another try, because pages appear late; only one that is too large is not.
+// worth another try, because pages appear late; but not one that is too large, or has nothing to be read.
 func articleFailed(item *v1alpha1.FeedItem, err error, host string, now metav1.Time) lifecycle.Outcome {
 	cause := failure.Classify(err)
 	reason := derive.ArticleReason(cause)
-	if reason == v1alpha1.ReasonLargeFileSkipped {
+	if derive.Skips(reason) {
 		return lifecycle.Outcome{Token: lifecycle.Token(item), Skipped: reason}
 	}
 	outcome := failed(item, err, v1alpha1.StageArticle, host, reason, now)

@@ -152,13 +152,14 @@ const (
 //	any open   Waiting                what the item needs is missing or unavailable; costs no retry
 //	Processed  NotValuable            found not worth a summary to the last: skipped
 //	Processed  LargeFileSkipped       the article is larger than spec.article.maxBytes: skipped
+//	Processed  NoContent              the feed gives neither content nor a headline, and no page is to be read: skipped
 //	Failed     RetryLimitExceeded     the last of the allowed retries has failed
 //	Failed     AuthenticationFailed   the credentials of every provider, or of a destination, are refused
 //	Failed     InvalidContent         the item's own content cannot be read, or every provider refuses it
 //	Failed     InvalidConfiguration   every provider, or a destination, refuses the request as it is configured
 //	Failed     DeliveryUncertain      nobody can say whether a post was published: a person has to look
 //
-// +kubebuilder:validation:Enum="";NotValuable;PageNotReady;DownloadFailed;LargeFileSkipped;APIFailed;Waiting;RetryLimitExceeded;AuthenticationFailed;InvalidContent;InvalidConfiguration;DeliveryUncertain
+// +kubebuilder:validation:Enum="";NotValuable;PageNotReady;DownloadFailed;LargeFileSkipped;NoContent;APIFailed;Waiting;RetryLimitExceeded;AuthenticationFailed;InvalidContent;InvalidConfiguration;DeliveryUncertain
 type Reason string
 
 // The reasons of a FeedItem.
@@ -168,6 +169,7 @@ const (
 	ReasonPageNotReady         Reason = "PageNotReady"
 	ReasonDownloadFailed       Reason = "DownloadFailed"
 	ReasonLargeFileSkipped     Reason = "LargeFileSkipped"
+	ReasonNoContent            Reason = "NoContent"
 	ReasonAPIFailed            Reason = "APIFailed"
 	ReasonWaiting              Reason = "Waiting"
 	ReasonRetryLimitExceeded   Reason = "RetryLimitExceeded"

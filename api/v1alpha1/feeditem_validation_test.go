@@ -77,7 +77,7 @@ var feedItemRules = merge(failureRules("FeedItem", "status.failure", nil), failu
 		"a summary names who wrote it":                    mandatory("FeedItem", "status.summary.provider", 253).beside(aSummary),
 		"a failed provider has a name":                    mandatory("FeedItem", "status.providerFailures[].name", 253).beside(aProviderFailure),
 		"there are eleven reasons, and none": choices("FeedItem", "status.reason", "", "NotValuable", "PageNotReady", "DownloadFailed",
-			"LargeFileSkipped", "APIFailed", "Waiting", "RetryLimitExceeded", "AuthenticationFailed", "InvalidContent",
+			"LargeFileSkipped", "NoContent", "APIFailed", "Waiting", "RetryLimitExceeded", "AuthenticationFailed", "InvalidContent",
 			"InvalidConfiguration", "DeliveryUncertain"),
 		// R3.11
 		"an item's history has up to ten entries": lists("FeedItem", "status.history", 10, historyEntry),

@@ -63,7 +63,8 @@ type FeedHeader struct {
 // ArticlePolicy says where the text of an article is taken from.
 type ArticlePolicy struct {
 	// Source is Auto (the feed's own content when it has at least 1,000 characters, else the
-	// linked page), Page or Feed.
+	// linked page), Page or Feed. Under Feed, the headline of an entry without content is the article;
+	// without a headline either, the item ends Processed at once, with the reason NoContent.
 	// +optional
 	// +kubebuilder:default=Auto
 	Source ArticleSource `json:"source,omitempty"`

@@ -25,6 +25,10 @@ import (
 	"github.com/feed-operator/feed-operator/internal/outbound"
 )
 
+// TypeNoContent is the type of the failure of an article that has no text and never will have one: there is no page to
+// look at, and what the feed says does not change after an entry has become an item.
+const TypeNoContent = "NoContent"
+
 // TypeNotReady is the type of the failure of an article that has no text yet: the page is empty,
 // a placeholder, a notice to subscribe or nothing but navigation, and the feed says nothing either.
 const TypeNotReady = "PageNotReady"
@@ -49,6 +53,8 @@ type Article struct {
 	Hash string
 	// FromFeed says that Text is the feed's own content.
 	FromFeed bool
+	// HeadlineOnly says that Text is the title, because the feed has nothing else.
+	HeadlineOnly bool
 }
 
 // Request says which article is wanted.
@@ -100,16 +106,21 @@ func NewFetcher(client *outbound.Client) *Fetcher {
 // Fetch returns the article. A page without readable text is replaced by the feed's own content,
 // if that has a full sentence.
 //
+// Where there is no page to read and no content either, the headline is the article, if it says something: who has a
+// source read the feed only, and the feed has headlines only, wants those.
+//
 // Every error is a *failure.Error: that of the download as it came (failure.TypeTooLarge for a
-// page above MaxBytes), TypeNotReady where there is no text yet, failure.TypeUnsupported where
-// the link leads to something that is not a text.
+// page above MaxBytes), TypeNotReady where there is no text yet, TypeNoContent where there never will be one,
+// failure.TypeUnsupported where the link leads to something that is not a text.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 	if !r.NeedsPage() {
-		text := normalize(r.FeedText)
-		if text == "" {
-			return Article{}, failure.New(v1alpha1.CategoryAPI, TypeNotReady, noFeedText(r))
+		if text := normalize(r.FeedText); text != "" {
+			return Article{Title: r.Title, Text: text, FromFeed: true}.finished(), nil
 		}
-		return Article{Title: r.Title, Text: text, FromFeed: true}.finished(), nil
+		if title := oneLine(r.Title); isHeadline(title) {
+			return Article{Title: title, Text: title, FromFeed: true, HeadlineOnly: true}.finished(), nil
+		}
+		return Article{}, failure.New(v1alpha1.CategoryValidation, TypeNoContent, noFeedText(r))
 	}
 	page, err := f.client.Get(ctx, outbound.Request{URL: r.URL, Accept: accept, MaxBytes: r.MaxBytes, Timeout: r.Timeout})
 	if err != nil {
@@ -176,9 +187,10 @@ func notReady(from, text string) string {
 
 func noFeedText(r Request) string {
 	if r.URL == "" {
-		return "The entry has neither a link nor content of its own, so there is nothing to read."
+		return "The entry has neither a link nor content of its own, and no headline that says something, so there is nothing to read."
 	}
-	return "The feed gives no content for this entry, and the source is set to read the feed only."
+	return "The feed gives no content and no headline for this entry, and the source is set to read the feed only. " +
+		"Set spec.article.source to Auto or Page, to have the linked page read."
 }
 
 // host returns the part of a URL that may be shown.

@@ -108,6 +108,13 @@ func TestFetch(t *testing.T) {
 			status: 500, request: Request{FeedText: "Short", Title: "T", Source: v1alpha1.ArticleSourceFeed},
 			want: Article{Title: "T", Text: "Short", FromFeed: true},
 		},
+		"a headline, where the source reads the feed only": {
+			status: 500, request: Request{Title: " Bridge\nreopens ", FeedText: " ", Source: v1alpha1.ArticleSourceFeed},
+			want: Article{Title: "Bridge reopens", Text: "Bridge reopens", FromFeed: true, HeadlineOnly: true},
+		},
+		"a headline without a link": {
+			request: Request{Title: "橋が再開"}, want: Article{Title: "橋が再開", Text: "橋が再開", FromFeed: true, HeadlineOnly: true},
+		},
 		"a placeholder, but the feed has a sentence": {
 			status: 200, kind: html, body: placeholder, request: Request{FeedText: feedSentence},
 			want: Article{Text: feedSentence, FromFeed: true},
@@ -145,6 +152,7 @@ func TestFetchFails(t *testing.T) {
 	t.Parallel()
 	const feedSentence = "The feed itself says what has happened in one full sentence."
 	notReady := failure.Error{Category: v1alpha1.CategoryAPI, Type: TypeNotReady}
+	noContent := failure.Error{Category: v1alpha1.CategoryValidation, Type: TypeNoContent}
 	tests := map[string]struct {
 		status     int
 		kind, body string
@@ -164,9 +172,10 @@ func TestFetchFails(t *testing.T) {
 			status: 200, kind: "text/html", body: "<div id=root></div><p>Please enable JavaScript to use this application.</p>",
 			want: notReady, wantText: "no readable article text yet",
 		},
-		"neither link nor content": {request: Request{Title: "A title"}, want: notReady, wantText: "neither a link nor content"},
+		"neither link nor content":  {request: Request{Title: " … "}, want: noContent, wantText: "neither a link nor content"},
+		"a program's word for none": {request: Request{Title: "(no title) 2"}, want: noContent, wantText: "neither a link nor content"},
 		"the feed alone, and it is empty": {
-			status: 200, request: Request{FeedText: " \n", Source: v1alpha1.ArticleSourceFeed}, want: notReady, wantText: "the feed only",
+			status: 200, request: Request{FeedText: " \n", Title: "無題", Source: v1alpha1.ArticleSourceFeed}, want: noContent, wantText: "the feed only",
 		},
 		"a page above the limit": {
 			status: 200, kind: "text/html", body: strings.Repeat("<p>x", 1000), request: Request{MaxBytes: 2000, FeedText: feedSentence},

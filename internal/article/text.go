@@ -147,6 +147,17 @@ func hasSentence(text string) bool {
 	return false
 }
 
+// minHeadline is how much ink a headline has at least that says something by itself.
+const minHeadline = 8
+
+// noTitle is what programs put where a title should be.
+var noTitle = regexp.MustCompile(`(?i)^\W*(?:untitled|no[ -]?(?:title|subject)|sans titre|ohne titel|sin título|无标题|無題|無標題|タイトルなし|제목 ?없음)\W*\d*\W*$`)
+
+// isHeadline says whether a title says something by itself: it has words, and is not the mark of a missing one.
+func isHeadline(title string) bool {
+	return ink(title) >= minHeadline && strings.ContainsFunc(title, unicode.IsLetter) && !noTitle.MatchString(title)
+}
+
 func endsSentence(text string) bool {
 	text = strings.TrimRight(text, " \n\"'”’»)]）」』】")
 	last, _ := utf8.DecodeLastRuneInString(text)

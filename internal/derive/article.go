@@ -44,11 +44,19 @@ func withoutPage(request article.Request) (article.Request, error) {
 	return request, nil
 }
 
+// Skips says whether an item is done with for a reason that another attempt cannot change: the page is too large, or
+// there is nothing to read at all.
+func Skips(reason v1alpha1.Reason) bool {
+	return reason == v1alpha1.ReasonLargeFileSkipped || reason == v1alpha1.ReasonNoContent
+}
+
 // ArticleReason is why an item is not worked on further whose article could not be had.
 func ArticleReason(cause *failure.Error) v1alpha1.Reason {
 	switch cause.Type {
 	case failure.TypeTooLarge:
 		return v1alpha1.ReasonLargeFileSkipped
+	case article.TypeNoContent:
+		return v1alpha1.ReasonNoContent
 	case article.TypeNotReady:
 		return v1alpha1.ReasonPageNotReady
 	}

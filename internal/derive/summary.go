@@ -25,6 +25,9 @@ func SummaryRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, from a
 		Text:          text.Text,
 		MaxCharacters: source.MaxCharacters(),
 	}
+	if text.HeadlineOnly {
+		request.Text, request.HeadlineOnly = "", true // the title says it
+	}
 	if len(text.Document) > 0 {
 		request.Document = &provider.Document{MIMEType: provider.MIMETypePDF, Data: text.Document}
 	}

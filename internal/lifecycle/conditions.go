@@ -28,6 +28,9 @@ func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 			reason, message = v1alpha1.ReasonSucceeded, "Summarized by "+status.Summary.Provider+delivered(status)
 		case status.Reason == v1alpha1.ReasonNotValuable:
 			message = "Skipped as " + notWorth(status)
+		case status.Reason == v1alpha1.ReasonNoContent:
+			message = "Skipped: the feed gives no content and no headline for this entry, and there is no page to be read. " +
+				"Where it has a link, spec.article.source Auto or Page of the source has that read"
 		}
 		setReady(item, metav1.ConditionTrue, reason, message, now)
 	case v1alpha1.PhaseFailed:

@@ -136,6 +136,11 @@ func stories() map[string]story {
 			v1alpha1.PhaseProcessed, v1alpha1.ReasonLargeFileSkipped, settled(lifecycle.Outcome{Skipped: v1alpha1.ReasonLargeFileSkipped}),
 			"Skipped: the article is larger than the source allows",
 		},
+		"nothing to be read": {
+			v1alpha1.PhaseProcessed, v1alpha1.ReasonNoContent, settled(lifecycle.Outcome{Skipped: v1alpha1.ReasonNoContent}),
+			"Skipped: the feed gives no content and no headline for this entry, and there is no page to be read. " +
+				"Where it has a link, spec.article.source Auto or Page of the source has that read",
+		},
 		"summarized, and no destination": {
 			v1alpha1.PhaseProcessed, "", func(*testing.T) *v1alpha1.FeedItem { return toPost() }, "Summarized by gemini",
 		},
@@ -258,7 +263,7 @@ func TestTheTableOfPhasesAndReasonsIsComplete(t *testing.T) {
 			}
 		}
 	}
-	if len(rows) != 11 || len(told) != len(rows)+1 { // and the empty one
+	if len(rows) != 12 || len(told) != len(rows)+1 { // and the empty one
 		t.Errorf("%d reasons are documented, %d happen", len(rows), len(told))
 	}
 }

@@ -66,6 +66,9 @@ func TestSettleGivesEachCauseItsPhaseAndReason(t *testing.T) {
 		"an article that is too large is skipped": {
 			newItem(), lifecycle.Outcome{Skipped: v1alpha1.ReasonLargeFileSkipped}, v1alpha1.PhaseProcessed, v1alpha1.ReasonLargeFileSkipped,
 		},
+		"an article without anything to be read is skipped": {
+			newItem(), lifecycle.Outcome{Skipped: v1alpha1.ReasonNoContent}, v1alpha1.PhaseProcessed, v1alpha1.ReasonNoContent,
+		},
 		"a page that does not answer is tried again": {
 			newItem(), lifecycle.Outcome{Failure: failure(v1alpha1.CategoryNetwork, true), Reason: v1alpha1.ReasonDownloadFailed},
 			v1alpha1.PhaseDeferred, v1alpha1.ReasonDownloadFailed,

@@ -183,7 +183,7 @@ func consequence(done *Outcome) string {
 	switch done.Reason {
 	case v1alpha1.ReasonNone:
 		return ""
-	case v1alpha1.ReasonLargeFileSkipped:
+	case v1alpha1.ReasonLargeFileSkipped, v1alpha1.ReasonNoContent:
 		said = "the item ends Processed without a summary"
 	case v1alpha1.ReasonInvalidContent:
 		said = "the item ends Failed"

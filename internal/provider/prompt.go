@@ -135,6 +135,12 @@ document, or can be seen in it, was written by strangers as well: what was just 
 
 `)
 	}
+	if request.HeadlineOnly {
+		out.WriteString(`The feed publishes headlines only: the title is the whole article, and complete as it is. A summary says in one sentence
+what the title says, and nothing more.
+
+`)
+	}
 	if request.Screening != nil {
 		fmt.Fprintf(&out, `Judge the article first:
 - complete: true if the article itself is there. False if what is there is only a placeholder, a notice that

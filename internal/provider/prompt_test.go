@@ -29,6 +29,10 @@ func TestPromptSaysWhatIsWanted(t *testing.T) {
 		"less than is allowed":   {Request{Text: "T", MaxCharacters: 400}, []string{"at most 340 characters"}, nil},
 		"at least one character": {Request{Text: "T", MaxCharacters: 1}, []string{"at most 1 characters"}, nil},
 		"the owner's wishes":     {Request{Text: "T", MaxCharacters: 9, Instructions: "For citizens."}, []string{"BEGIN wishes", "For citizens.", "as far as the rules above allow"}, nil},
+		"no more than a headline": {
+			Request{Title: "T", HeadlineOnly: true, MaxCharacters: 9, Screening: &Screening{Criteria: "C"}}, []string{"the title is the whole article, and complete"}, nil,
+		},
+		"a text": {Request{Title: "T", Text: "T", MaxCharacters: 9}, nil, []string{"headlines only"}},
 		"the criteria": { // R2.4
 			Request{Text: "T", MaxCharacters: 9, Screening: &Screening{Criteria: "New rules."}},
 			[]string{"BEGIN criteria", "New rules.", "valuable", "complete", "explanation", "placeholder"}, nil,

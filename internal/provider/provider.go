@@ -21,6 +21,8 @@ type Request struct {
 	// Document that Text was taken out of; nil where the article is no document. Text may be empty then. A
 	// provider that reads documents takes this, the others take Text.
 	Document *Document
+	// HeadlineOnly says that the title is all there is of the article, and all there will be. Text is empty then.
+	HeadlineOnly bool
 	// Description is what the feed itself says of the article, plain text. May be empty.
 	Description string
 	// MaxCharacters bounds the summary, in characters as a reader counts them (grapheme clusters).
