@@ -39,6 +39,7 @@ func extract(page string) (title, text string, err error) {
 		// Nested deeper than the parser goes. Nobody reads that.
 		return "", "", nil
 	}
+	notice := findGate(document)
 	prune(document)
 
 	if isShallow(document, maxSearchedDepth) {
@@ -54,10 +55,11 @@ func extract(page string) (title, text string, err error) {
 		// A page of a few lines has no main part that stands out.
 		text = withoutNavigation(render(document))
 	}
+	whole := documentTitle(document) // the search may have left the name of the site out
 	if title == "" {
-		title = documentTitle(document)
+		title = whole
 	}
-	return oneLine(title), text, nil
+	return oneLine(title), notice.before(oneLine(whole), text), nil
 }
 
 // isShallow says whether a tree is at most so many levels deep.

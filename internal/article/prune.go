@@ -88,9 +88,18 @@ func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
 
 // isHidden says whether an element is not shown, or is of a sort that holds no text of an article.
 func isHidden(node *html.Node) bool {
-	return neverText[node.DataAtom] || slices.ContainsFunc(node.Attr, func(attribute html.Attribute) bool {
+	return neverText[node.DataAtom] || isConcealed(node)
+}
+
+// isConcealed says whether an element is not shown, by what it says of itself.
+func isConcealed(node *html.Node) bool {
+	return slices.ContainsFunc(node.Attr, func(attribute html.Attribute) bool {
 		return attribute.Key == "hidden" || attribute.Key == "style" && displayNone.MatchString(attribute.Val)
 	})
+}
+
+func hasAttribute(node *html.Node, name string) bool {
+	return slices.ContainsFunc(node.Attr, func(attribute html.Attribute) bool { return attribute.Key == name })
 }
 
 // isAround says whether an element is around an article, by what it says of itself. Heads and feet

@@ -39,25 +39,34 @@ type stub struct {
 	is string
 }
 
+// gateWords are what a page says to whom it does not show the article.
+const gateWords = `この(?:記事|ページ|コンテンツ|続き|先)(?:の続き|の全文)?(?:は|を).{0,20}(?:会員|有料|購読|定期購読|ログイン)|` +
+	`(?:続き|全文|この先)(?:を|は).{0,12}(?:読む|お読み|ご覧|閲覧|ログイン|会員).{0,12}(?:には|ください|いただけます|のみ|限定|必要)|` +
+	`残り\s*[0-9０-９,，]+\s*(?:文字|字)|` +
+	`(?:subscribe|sign up|register|log ?in|sign in|join)(?: now| today)? to (?:continue|keep|read|unlock)|` +
+	`(?:subscribe|sign up|register|log ?in|sign in|join|logged in)(?: now| today)? to (?:access|view|see|read) (?:this|the|our|full|all).{0,20}(?:article|story|content|post|page|text)|` +
+	`to (?:continue|keep) reading(?:,| this| the (?:rest|full)|$)|` +
+	`(?:this|the rest of this|the full) (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?` +
+	`(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |registered )?(?:subscribers|members|users)|` +
+	`you(?:'|’| ha)ve (?:reached|used|read) (?:your|all|the).{0,30}(?:limit|free articles)`
+
+// loginWords are what a form to log in says.
+const loginWords = `パスワード|ログイン(?:ID|してください|する|$)|ユーザー(?:名|ID)|新規(?:会員)?登録|` +
+	`\bpassword\b|` +
+	`^(?:log ?in|sign ?in|sign up|register|username|user name|e-?mail(?: address)?|remember me|create (?:an )?account)\b.{0,30}$|please (?:log|sign) in`
+
 var stubs = []stub{
 	{
 		// The beginning of the article may stand before it.
-		words: regexp.MustCompile(`(?i)この(?:記事|ページ|コンテンツ|続き|先)(?:の続き|の全文)?(?:は|を).{0,20}(?:会員|有料|購読|定期購読|ログイン)|` +
-			`(?:続き|全文|この先)(?:を|は).{0,12}(?:読む|お読み|ご覧|閲覧|ログイン|会員).{0,12}(?:には|ください|いただけます|のみ|限定|必要)|` +
-			`残り\s*[0-9０-９,，]+\s*(?:文字|字)|^(?:有料(?:会員)?(?:限定)?(?:記事)?|会員限定(?:記事|コンテンツ)?|購読者限定(?:記事)?|登録会員限定)$|` +
-			`(?:subscribe|sign up|register|log ?in|sign in|join)(?: now| today)? to (?:continue|keep|read|unlock|access|view)|` +
-			`to (?:continue|keep) reading(?:,| this| the (?:rest|full)|$)|` +
-			`(?:this|the rest of this|the full) (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?` +
-			`(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |registered )?(?:subscribers|members|users)|` +
-			`already (?:a |have a |an? )?(?:subscriber|subscription|member|account)\b.{0,12}\?|` +
-			`you(?:'|’| ha)ve (?:reached|used|read) (?:your|all|the).{0,30}(?:limit|free articles)|^(?:subscribers?|members?)[- ]only(?: (?:article|content))?$`),
+		words: regexp.MustCompile(`(?i)` + gateWords +
+			`|^(?:有料(?:会員)?(?:限定)?(?:記事)?|会員限定(?:記事|コンテンツ)?|購読者限定(?:記事)?|登録会員限定)$|` +
+			`(?:subscribe|sign up|register|log ?in|sign in|join)(?: now| today)? to (?:access|view)|` +
+			`already (?:a |have a |an? )?(?:subscriber|subscription|member|account)\b.{0,12}\?|^(?:subscribers?|members?)[- ]only(?: (?:article|content))?$`),
 		rest: 400, is: "a notice for those who have not subscribed or logged in",
 	},
 	{
-		words: regexp.MustCompile(`(?i)パスワード|ログイン(?:ID|してください|する|$)|ユーザー(?:名|ID)|新規(?:会員)?登録|` +
-			`\bpassword\b|` +
-			`^(?:log ?in|sign ?in|sign up|register|username|user name|e-?mail(?: address)?|remember me|create (?:an )?account)\b.{0,30}$|please (?:log|sign) in`),
-		rest: 60, is: "a form to log in",
+		words: regexp.MustCompile(`(?i)` + loginWords),
+		rest:  60, is: "a form to log in",
 	},
 	{
 		words: regexp.MustCompile(`(?i)cookie|クッキー|\bconsent\b|privacy (?:policy|settings)|プライバシー(?:ポリシー|設定)|^(?:accept|reject|agree|同意)`),
