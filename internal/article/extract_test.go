@@ -187,7 +187,7 @@ func FuzzExtract(f *testing.F) {
 			t.Errorf("title of several lines: %q", title)
 		}
 		// What comes out stays as it is when it is cleaned again: the hash of an article must not move.
-		if again := withoutNavigation(text); again != text {
+		if again := normalize(text); again != text {
 			t.Errorf("text %q is cleaned to %q", text, again)
 		}
 	})

@@ -69,10 +69,18 @@ func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
 			}
 			within := inArticle || child.DataAtom == atom.Article || child.DataAtom == atom.Main
 			below := pruneChildren(child, within, inLink || child.DataAtom == atom.A)
-			if isLinkBlock(child, below) || isAround(child, inArticle) && below.text-below.linked < tooMuchAround {
+			if isAround(child, inArticle) && below.text-below.linked < tooMuchAround {
 				parent.RemoveChild(child)
 				break
 			}
+			if isLinkBlock(child, below) {
+				if !isListOfArticle(child) {
+					parent.RemoveChild(child)
+					break
+				}
+				below.linked, below.links = 0, 0 // they are no reason to remove what they stand in
+			}
+			unwrap(child)
 			if child.DataAtom == atom.A {
 				below.links++
 			}

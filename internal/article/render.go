@@ -33,6 +33,10 @@ type renderer struct {
 	last rune
 }
 
+// sampleMark stands before each preformatted line, so that code is not taken for a menu. No page can have this character in
+// its text.
+const sampleMark = "\x02"
+
 // render returns plain text with paragraphs separated by an empty line.
 func render(node *html.Node) string {
 	var r renderer
@@ -102,12 +106,13 @@ func (r *renderer) text(data string, preformatted bool) {
 		case unicode.IsSpace(c):
 			r.gap = max(r.gap, gapSpace)
 		case isPrintable(c):
-			r.write(c)
+			r.write(c, preformatted)
 		}
 	}
 }
 
-func (r *renderer) write(c rune) {
+func (r *renderer) write(c rune, preformatted bool) {
+	begins := r.out.Len() == 0 || r.gap >= gapLine
 	if r.out.Len() > 0 {
 		switch r.gap {
 		case gapNone:
@@ -122,6 +127,9 @@ func (r *renderer) write(c rune) {
 		case gapParagraph:
 			r.out.WriteString("\n\n")
 		}
+	}
+	if begins && preformatted {
+		r.out.WriteString(sampleMark)
 	}
 	r.gap, r.last = gapNone, c
 	r.out.WriteRune(c)

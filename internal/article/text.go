@@ -39,7 +39,7 @@ func normalize(text string) string {
 	return joinLines(text, func(string) bool { return true })
 }
 
-// withoutNavigation cleans a text from a page: lines that are navigation or furniture go, too.
+// withoutNavigation cleans a text from a page: lines that are navigation or furniture go, too, but not samples of code.
 func withoutNavigation(text string) string {
 	return joinLines(text, func(line string) bool { return !isNavigation(line) })
 }
@@ -48,12 +48,13 @@ func joinLines(text string, keep func(line string) bool) string {
 	var out strings.Builder
 	empty := false
 	for line := range strings.Lines(text) {
+		sample := strings.HasPrefix(line, sampleMark)
 		line = oneLine(line)
 		if line == "" {
 			empty = true
 			continue
 		}
-		if !keep(line) {
+		if !sample && !keep(line) {
 			continue
 		}
 		if out.Len() > 0 {
