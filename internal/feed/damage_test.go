@@ -50,10 +50,10 @@ func TestDamage(t *testing.T) {
 		"end tags too many in each entry":          {rssWith(strings.Repeat("<item><title>A</title><guid>x</i></guid><description>y</p></description></item>", 1) + strings.Repeat("<item><title>B</title></em></item>", 1) + strings.Repeat("</u>", 100) + c), []string{"A", "B", "C"}, ""},
 		"entries that are not closed":              {rssWith("<item><title>A</title><item><title>B</title><item><title>C</title></item>"), []string{"A", "B", "C"}, ""},
 		"entries of Atom that are not closed":      {atomWith("<entry><title>A</title><entry><title>B</title></entry>"), []string{"A", "B"}, ""},
-		"a member of the wrong type in an item":    {jsonWith(`{"id":"1","title":"A","attachments":7}`), []string{"A"}, "cannot unmarshal"},
+		"a member of the wrong type in an item":    {jsonWith(`{"id":"1","title":"A","url":{}}`), []string{"A"}, "url of an entry is not as the format has it: it is an object, not a text"},
 		"an entry that is not closed":              {rssWith(a + "<item><title>B</title>"), []string{"A", "B"}, ""},
-		"an item of the wrong type in JSON":        {jsonWith(`{"id":"1","title":"A"},{"id":"2","title":[]},{"id":"3","title":"C"}`), []string{"A", "", "C"}, "cannot unmarshal"},
-		"a member of the wrong type in JSON":       {`{"version":"https://jsonfeed.org/version/1.1","title":7,"items":[{"id":"1","title":"A"}]}`, []string{"A"}, "title is not as the format has it"},
+		"an item of the wrong type in JSON":        {jsonWith(`{"id":"1","title":"A"},{"id":"2","title":[]},{"id":"3","title":"C"}`), []string{"A", "", "C"}, "title of an entry is not as the format has it: it is a list, not a text"},
+		"a member of the wrong type in JSON":       {`{"version":"https://jsonfeed.org/version/1.1","title":[7],"items":[{"id":"1","title":"A"}]}`, []string{"A"}, "title of the feed is not as the format has it"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

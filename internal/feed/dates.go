@@ -28,6 +28,9 @@ var dateForms = []dateForm{
 	{regexp.MustCompile(`(?:^|\D)(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?:\D|$)`), 3, 2, 1},
 }
 
+// longestDate is how long a date may be, in bytes.
+const longestDate = 256
+
 var (
 	// "Mon Jan 2 15:04:05 MST 2006": the year after the time of day.
 	yearLast  = regexp.MustCompile(`^(.*\p{L}{3,10}\.? +\d{1,2}),? +(\d{1,2}:\d{2}.*?) +(\d{4})$`)
@@ -62,7 +65,6 @@ func published(item *gofeed.Item) time.Time {
 // When it is sure and the time is zero, no other parser should try: the date is in a zone or an
 // order that must not be guessed, or stands for none.
 func parseDate(raw string) (t time.Time, sure bool) {
-	const longestDate = 256
 	if len(raw) > longestDate {
 		return time.Time{}, true
 	}

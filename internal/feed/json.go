@@ -4,205 +4,283 @@
 package feed
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/mmcdole/gofeed"
 	jsonfeed "github.com/mmcdole/gofeed/json"
 )
 
+// maxListed is how many authors or tags of one list are used. It is more than an item holds of either,
+// and than any feed has.
+const maxListed = 256
+
+// A jsonDocument reads a JSON Feed member by member. It copies what entries are made of, and nothing
+// else: a document of 10 MiB may list millions of attachments, and objects made of them would take a
+// hundred times the memory.
+type jsonDocument struct {
+	jsonReader
+
+	feed jsonfeed.Feed // without its items
+	// items is where the list of entries begins, -1 where there is none.
+	items int
+	// damage is the first thing that was wrong or too much.
+	damage error
+}
+
 // parseJSON reads JSON Feed (https://www.jsonfeed.org/version/1.1/).
 func parseJSON(text []byte, base string) (*Document, error) {
-	members, items, omitted, damage := readJSON(text)
-	parsed := &jsonfeed.Feed{}
-	if err := decodeMembers(members, parsed); err != nil && damage == nil {
-		damage = err
+	d := &jsonDocument{jsonReader: jsonReader{text: text}, items: -1}
+	if text[0] == '{' {
+		d.note(d.object(d.takeMember))
 	}
-	isFeed := strings.Contains(parsed.Version, "jsonfeed.org/version/") ||
-		parsed.Title != "" && items != nil && (parsed.HomePageURL != "" || parsed.FeedURL != "")
+	isFeed := strings.Contains(d.feed.Version, "jsonfeed.org/version/") ||
+		d.feed.Title != "" && d.items >= 0 && (d.feed.HomePageURL != "" || d.feed.FeedURL != "")
 	if !isFeed {
 		return nil, notAFeed("The address answers with JSON that is no JSON Feed.")
 	}
-	for _, raw := range items {
-		item, err := decodeItem(raw)
-		if err != nil {
-			damage = cmp.Or(damage, fmt.Errorf("an entry is not as the format has it: %w", err))
-		}
-		if item == nil {
-			continue
-		}
-		item.Authors = slices.DeleteFunc(item.Authors, func(a *jsonfeed.Author) bool { return a == nil })
-		parsed.Items = append(parsed.Items, item)
-	}
-	if damage != nil && len(parsed.Items) == 0 {
-		return nil, malformed(fmt.Sprintf("The feed is not well-formed and no entry of it could be read: %v.", damage), damage)
-	}
-	general, err := new(gofeed.DefaultJSONTranslator).Translate(parsed)
+	general, err := new(gofeed.DefaultJSONTranslator).Translate(&d.feed)
 	if err != nil {
 		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
 	}
-	declared := parsed.Version[strings.LastIndexByte(parsed.Version, '/')+1:]
+	declared := d.feed.Version[strings.LastIndexByte(d.feed.Version, '/')+1:]
 	if declared == "1" {
 		declared = "1.0"
 	}
 	document := newDocument(general, "JSON Feed", declared, base)
-	document.Omitted = omitted
-	if damage != nil {
-		document.Damage = damage.Error()
+	if d.items >= 0 {
+		d.note(d.readEntries(document, cmp.Or(document.Link, base), authorOf(general.Authors, general.Author)))
 	}
-	links := newResolver(cmp.Or(document.Link, base))
-	author := authorOf(general.Authors, general.Author)
-	for _, item := range general.Items {
-		entry := newEntry(item)
-		entry.Author = cmp.Or(entry.Author, author)
-		for _, link := range item.Links {
-			entry.URL = cmp.Or(entry.URL, links.resolve(link))
+	if d.damage != nil {
+		if len(document.Entries) == 0 {
+			return nil, malformed(fmt.Sprintf("The feed is not well-formed and no entry of it could be read: %v.", d.damage), d.damage)
 		}
-		// The format wishes for ids that are URLs.
-		entry.URL = cmp.Or(entry.URL, resolver{}.resolve(item.GUID))
-		document.Entries = append(document.Entries, entry)
+		document.Damage = d.damage.Error()
 	}
 	return document, nil
 }
 
-// decodeItem reads an entry. A member of the wrong type costs only itself, and nothing where it is
-// clear what was meant: a number for a text, or one value for a list.
-func decodeItem(raw json.RawMessage) (*jsonfeed.Item, error) {
-	item := &jsonfeed.Item{}
-	damage := json.Unmarshal(raw, item)
-	if damage == nil {
-		return item, nil
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil {
-		return nil, damage
-	}
-	damage = nil
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		err := decodeMember(name, members[name])
-		if meant := meantBy(members[name]); err != nil && decodeMember(name, meant) == nil {
-			members[name] = meant
-		} else if err != nil {
-			delete(members, name)
-			damage = cmp.Or(damage, err)
+// note keeps the first damage.
+func (d *jsonDocument) note(damage error) { d.damage = cmp.Or(d.damage, damage) }
+
+// takeMember reads a member of the feed. The entries wait: what they need of the feed may come after
+// them.
+func (d *jsonDocument) takeMember(name string) error {
+	const of = "the feed"
+	feed := &d.feed
+	switch name {
+	case "version":
+		return d.readText(&feed.Version, name, of)
+	case "title":
+		return d.readText(&feed.Title, name, of)
+	case "home_page_url":
+		return d.readText(&feed.HomePageURL, name, of)
+	case "feed_url":
+		return d.readText(&feed.FeedURL, name, of)
+	case "language":
+		return d.readText(&feed.Language, name, of)
+	case "author":
+		return d.readAuthor(&feed.Author, of)
+	case "authors":
+		return d.readAuthors(&feed.Authors, of)
+	case "items":
+		switch d.text[d.at] {
+		case '[':
+			d.items = d.at
+		case 'n': // null: there are none
+		default:
+			d.unfit(name, of, "a list")
 		}
 	}
-	rest, err := json.Marshal(members)
+	return d.skip()
+}
+
+// readEntries reads the list of entries into the document. Of those after the first MaxEntries it
+// counts how many there are.
+func (d *jsonDocument) readEntries(document *Document, base, author string) error {
+	d.at = d.items
+	links := newResolver(base)
+	listed := 0
+	return d.list(func() error {
+		switch c := d.text[d.at]; {
+		case listed == MaxEntries:
+			err := d.skip()
+			if err == nil {
+				document.Omitted++
+			}
+			return err
+		case c == 'n':
+			return d.skip()
+		case c != '{':
+			d.unfit("an entry", "the list", "an object")
+			return d.skip()
+		}
+		item := &jsonfeed.Item{}
+		if err := d.object(func(name string) error { return d.takeItemMember(item, name) }); err != nil {
+			return err
+		}
+		listed++
+		// The parser tries a hundred forms, with a copy of the date for each.
+		item.DatePublished, item.DateModified = prefix(item.DatePublished, longestDate+1), prefix(item.DateModified, longestDate+1)
+		// One at a time: all that is made of an entry on the way is given back before the next.
+		general, err := new(gofeed.DefaultJSONTranslator).Translate(&jsonfeed.Feed{Items: []*jsonfeed.Item{item}})
+		if err != nil {
+			return err
+		}
+		entry := newEntry(general.Items[0])
+		entry.Author = cmp.Or(entry.Author, author)
+		for _, link := range general.Items[0].Links {
+			entry.URL = cmp.Or(entry.URL, links.resolve(link))
+		}
+		// The format wishes for ids that are URLs.
+		entry.URL = cmp.Or(entry.URL, resolver{}.resolve(item.ID))
+		document.Entries = append(document.Entries, entry)
+		return nil
+	})
+}
+
+// takeItemMember reads a member of an entry. Of a name that is there twice the last value counts.
+func (d *jsonDocument) takeItemMember(item *jsonfeed.Item, name string) error {
+	const of = "an entry"
+	name = strings.ToLower(name)
+	if text := itemText(item, name); text != nil {
+		return d.readText(text, name, of)
+	}
+	switch name {
+	case "id":
+		if c := d.text[d.at]; c == '[' || c == '{' { // the format asks for a text to be made of it
+			from := d.at
+			err := d.skip()
+			item.ID = string(d.text[from:d.at])
+			return err
+		}
+		return d.readText(&item.ID, name, of)
+	case "author":
+		return d.readAuthor(&item.Author, of)
+	case "authors":
+		return d.readAuthors(&item.Authors, of)
+	case "tags":
+		item.Tags = nil
+		return d.readList(name, of, func() error {
+			var tag string
+			err := d.readText(&tag, name, of)
+			item.Tags = append(item.Tags, tag)
+			return err
+		})
+	}
+	return d.skip()
+}
+
+// itemText returns where the member of an entry belongs, if it is one that must be a text.
+func itemText(item *jsonfeed.Item, name string) *string {
+	switch name {
+	case "url":
+		return &item.URL
+	case "external_url":
+		return &item.ExternalURL
+	case "title":
+		return &item.Title
+	case "content_html":
+		return &item.ContentHTML
+	case "content_text":
+		return &item.ContentText
+	case "summary":
+		return &item.Summary
+	case "date_published":
+		return &item.DatePublished
+	case "date_modified":
+		return &item.DateModified
+	}
+	return nil
+}
+
+// readText reads a value that should be a text. Of a number or a truth value it is clear what was
+// meant; anything else costs only itself.
+func (d *jsonDocument) readText(into *string, name, of string) error {
+	if c := d.text[d.at]; c == '[' || c == '{' {
+		d.unfit(name, of, "a text")
+		return d.skip()
+	}
+	text, err := d.scalar()
 	if err == nil {
-		item = &jsonfeed.Item{}
-		err = json.Unmarshal(rest, item)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return item, damage
-}
-
-// meantBy makes a text of a number or a truth value, and a list of a text.
-func meantBy(value json.RawMessage) json.RawMessage {
-	switch value[0] {
-	case '"':
-		return slices.Concat([]byte("["), value, []byte("]"))
-	case '[', '{':
-		return value
-	}
-	return slices.Concat([]byte{'"'}, value, []byte{'"'})
-}
-
-func decodeMember(name string, value json.RawMessage) error {
-	member, err := json.Marshal(map[string]json.RawMessage{name: value})
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(member, &jsonfeed.Item{})
-}
-
-// readJSON returns the members of an object, and its items one by one, without those after
-// MaxEntries, which it counts. What was read before the document breaks off or goes wrong is
-// returned with the error.
-func readJSON(text []byte) (members map[string]json.RawMessage, items []json.RawMessage, omitted int, damage error) {
-	members = map[string]json.RawMessage{}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return members, nil, 0, err
-	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return members, items, omitted, complete(err)
-		}
-		name, _ := key.(string)
-		var value json.RawMessage
-		if name == "items" && nextIs(decoder, text, '[') {
-			items, omitted, err = readItems(decoder)
-		} else if err = decoder.Decode(&value); err == nil {
-			members[name] = value
-		}
-		if err != nil {
-			return members, items, omitted, complete(err)
-		}
-	}
-	_, err := decoder.Token()
-	return members, items, omitted, complete(err)
-}
-
-// nextIs says whether the next value begins with the character.
-func nextIs(decoder *json.Decoder, text []byte, first byte) bool {
-	rest := bytes.TrimLeft(text[decoder.InputOffset():], " \t\r\n:")
-	return len(rest) > 0 && rest[0] == first
-}
-
-func readItems(decoder *json.Decoder) (items []json.RawMessage, omitted int, err error) {
-	items = []json.RawMessage{}
-	if _, err := decoder.Token(); err != nil {
-		return items, 0, err
-	}
-	for decoder.More() {
-		var item json.RawMessage
-		if err := decoder.Decode(&item); err != nil {
-			return items, omitted, err
-		}
-		if len(items) == MaxEntries {
-			omitted++
-			continue
-		}
-		items = append(items, item)
-	}
-	_, err = decoder.Token()
-	return items, omitted, err
-}
-
-// complete names the end of a document that came too early.
-func complete(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+		*into = text
 	}
 	return err
 }
 
-// decodeMembers fills the feed, but for its items. A member of the wrong type costs only itself.
-func decodeMembers(members map[string]json.RawMessage, parsed *jsonfeed.Feed) error {
-	var damage error
-	for _, member := range []struct {
-		name string
-		into any
-	}{
-		{"version", &parsed.Version}, {"title", &parsed.Title}, {"home_page_url", &parsed.HomePageURL},
-		{"feed_url", &parsed.FeedURL}, {"language", &parsed.Language}, {"author", &parsed.Author}, {"authors", &parsed.Authors},
-	} {
-		if raw, ok := members[member.name]; ok {
-			if err := json.Unmarshal(raw, member.into); err != nil {
-				damage = fmt.Errorf("%s is not as the format has it: %w", member.name, err)
-			}
-		}
+// readList calls take before each of the first maxListed elements of a list. One value is a list of one.
+func (d *jsonDocument) readList(name, of string, take func() error) error {
+	switch d.text[d.at] {
+	case 'n':
+		return d.skip()
+	case '[':
+	default:
+		return take()
 	}
-	parsed.Authors = slices.DeleteFunc(parsed.Authors, func(a *jsonfeed.Author) bool { return a == nil })
-	return damage
+	listed := 0
+	return d.list(func() error {
+		if listed++; listed <= maxListed {
+			return take()
+		}
+		if d.damage == nil {
+			d.damage = fmt.Errorf("%s lists more than %d %s, the others are left out", of, maxListed, name)
+		}
+		return d.skip()
+	})
+}
+
+func (d *jsonDocument) readAuthors(into *[]*jsonfeed.Author, of string) error {
+	*into = nil
+	return d.readList("authors", of, func() error {
+		var author *jsonfeed.Author
+		err := d.readAuthor(&author, of)
+		if author != nil {
+			*into = append(*into, author)
+		}
+		return err
+	})
+}
+
+// readAuthor reads who has a name, written as an object or alone.
+func (d *jsonDocument) readAuthor(into **jsonfeed.Author, of string) error {
+	author := &jsonfeed.Author{}
+	var err error
+	if d.text[d.at] == '{' {
+		err = d.object(func(name string) error {
+			if strings.EqualFold(name, "name") {
+				return d.readText(&author.Name, "the name of an author", of)
+			}
+			return d.skip()
+		})
+	} else {
+		err = d.readText(&author.Name, "author", of)
+	}
+	*into = nil
+	if author.Name != "" {
+		*into = author
+	}
+	return err
+}
+
+// unfit notes that the value that comes next is not of the kind that the format has.
+func (d *jsonDocument) unfit(name, of, expected string) {
+	if d.damage == nil { // there may be millions
+		d.damage = fmt.Errorf("%s of %s is not as the format has it: it is %s, not %s", name, of, d.kind(), expected)
+	}
+}
+
+// kind names the kind of the value that comes next.
+func (d *jsonDocument) kind() string {
+	switch d.text[d.at] {
+	case '"':
+		return "a text"
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	case 't', 'f':
+		return "true or false"
+	}
+	return "a number"
 }

@@ -45,16 +45,24 @@ func cut(text string, limit int) string {
 // plainLine makes one line of a text: no control characters, no marks that change the direction
 // of text (a title could read as something else), single spaces.
 func plainLine(text string) string {
-	text = strings.Map(func(r rune) rune {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	var line strings.Builder
+	line.Grow(len(text))
+	space := false
+	for _, r := range text {
 		switch {
 		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\uFEFF':
-			return -1
+			space = line.Len() > 0
+			continue
+		case unicode.IsControl(r), r > unicode.MaxLatin1 && unicode.Is(unicode.Bidi_Control, r), r == '\uFEFF':
+			continue
+		case space:
+			line.WriteByte(' ')
+			space = false
 		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.Join(strings.Fields(text), " ")
+		line.WriteRune(r)
+	}
+	return line.String()
 }
 
 var (
