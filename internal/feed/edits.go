@@ -42,61 +42,6 @@ func edited(text []byte, edits []edit) []byte {
 	return result
 }
 
-// balance drops the end tags that have no start tag, and ends an entry where the next one begins.
-// One such tag, as of a paragraph that was pasted in, would close all that is open, and the rest of
-// the feed would not be seen.
-func balance(text []byte) []byte {
-	var edits []edit
-	var open []string
-	decoder := newDecoder(text)
-	for len(open) <= maxDepth {
-		from := decoder.InputOffset()
-		token, err := decoder.RawToken()
-		if err != nil {
-			break
-		}
-		at := span{from, decoder.InputOffset()}
-		switch token.(type) {
-		case xml.StartElement:
-			name := writtenName(text[at.from:at.to])
-			if top := len(open) - 1; top >= 0 && open[top] == name && isEntry(name) {
-				edits = append(edits, edit{span{at.from, at.from}, "</" + name + ">"})
-				open = open[:top]
-			}
-			open = append(open, name)
-		case xml.EndElement:
-			tag, written := bytes.CutPrefix(text[at.from:at.to], []byte("</"))
-			matching := len(open) - 1 // of "<a/>"
-			if written {
-				matching = lastIndex(open, writtenName(tag))
-			}
-			if matching < 0 {
-				edits = append(edits, edit{span: at})
-				continue
-			}
-			open = open[:matching]
-		}
-	}
-	return edited(text, edits)
-}
-
-func isEntry(name string) bool {
-	_, local, prefixed := strings.Cut(name, ":")
-	if !prefixed {
-		local = name
-	}
-	return strings.EqualFold(local, "item") || strings.EqualFold(local, "entry")
-}
-
-func lastIndex(names []string, name string) int {
-	for i, other := range slices.Backward(names) {
-		if other == name {
-			return i
-		}
-	}
-	return -1
-}
-
 // identify makes a GUID of what RSS 1.0 has for it, rdf:about, of which the parser knows nothing.
 func (s *scanner) identify(start xml.StartElement, e element, at span) {
 	if s.kind != kindRDF || e.role != roleEntry || s.text[at.to-2] == '/' {

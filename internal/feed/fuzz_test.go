@@ -38,6 +38,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><item rdf:about="a&quot;b"/><item rdf:about='<'><b></item>`), "")
 	f.Add([]byte(`<feed xmlns="http://www.w3.org/2005/atom"><entry><id>1<entry></feed>`), "")
 	f.Add([]byte(jsonWith(`{"id":1,"title":[],"tags":"a","authors":{},"date_published":1795179906}`)), "")
+	f.Add([]byte(rssWith("<itunes:category><image><title>t<link>l<item><title>A</title ><enclosure><guid>1</GUID></item><items><item><title>B</items>")), "")
+	f.Add([]byte(atomWith("<link href='x'><entries><entry><title>A<id>1</id></entry\n><entry><content type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'></content></entry>")), "")
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
 		document, err := Parse(body, contentType, base)
 		if again, err2 := Parse(body, contentType, base); !reflect.DeepEqual(document, again) || (err == nil) != (err2 == nil) ||

@@ -33,9 +33,13 @@ const (
 	kindAtom
 )
 
-var errTooLarge = fmt.Errorf("there are more than %d elements", maxElements)
+var (
+	errTooLarge = fmt.Errorf("there are more than %d elements", maxElements)
+	errTooDeep  = fmt.Errorf("elements are nested more than %d deep", maxDepth)
+)
 
-// errUnbalanced is for end tags without start tags and entries within entries: see balance.
+// errUnbalanced is for end tags that are missing or too many, and entries where none is looked for: see
+// balance.
 var errUnbalanced = errors.New("end tags are missing or too many")
 
 // A span is a part of the text, [from, to).
@@ -79,6 +83,7 @@ type element struct {
 	role       role
 	name       string // as written, with its prefix
 	from       int64
+	empty      bool // "<a/>"
 	tokens     int
 	namespaces int
 }
@@ -111,17 +116,19 @@ type scanner struct {
 	outline
 
 	text       []byte
+	balanced   bool // what is out of order now stays so
 	native     []string
 	rootSpace  string
 	open       []element
 	elements   int
 	namespaces int
-	extension  int   // index+1 in open of the extension that the pass is in
-	endTag     int64 // where the last end tag begins
+	extension  int    // index+1 in open of the extension that the pass is in
+	endTag     int64  // where the last end tag begins
+	endName    string // and its name
 }
 
-func outlineOf(text []byte) outline {
-	s := &scanner{text: text}
+func outlineOf(text []byte, balanced bool) outline {
+	s := &scanner{text: text, balanced: balanced}
 	decoder := newDecoder(text)
 	for done := false; !done; {
 		from := decoder.InputOffset()
@@ -176,13 +183,13 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 			return true, nil
 		}
 	}
-	e := element{role: s.roleOf(start.Name), name: writtenName(s.text[at.from:at.to]), from: at.from}
+	e := element{role: s.roleOf(start.Name), name: writtenName(s.text[at.from:at.to]), from: at.from, empty: s.text[at.to-2] == '/'}
 	for _, attribute := range start.Attr {
 		if attribute.Name.Space == "xmlns" || attribute.Name.Space == "" && attribute.Name.Local == "xmlns" {
 			e.namespaces++
 		}
 	}
-	if e.role == roleText && s.open[len(s.open)-1].role == roleEntry && e.name == s.open[len(s.open)-1].name {
+	if !s.balanced && s.hidden(start.Name, e) {
 		return false, errUnbalanced
 	}
 	s.identify(start, e, at)
@@ -196,7 +203,7 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 	}
 	switch {
 	case len(s.open) > maxDepth:
-		return false, fmt.Errorf("elements are nested more than %d deep", maxDepth)
+		return false, errTooDeep
 	case s.elements > maxElements:
 		return false, errTooLarge
 	case len(start.Attr) > maxAttributes:
@@ -229,17 +236,46 @@ func (s *scanner) roleOf(name xml.Name) role {
 	return roleExtension
 }
 
+// hidden says whether this is an entry that would not be found where it stands: in another one, or in
+// something else that stands next to entries.
+func (s *scanner) hidden(name xml.Name, e element) bool {
+	if e.role != roleText && e.role != roleExtension || !isEntry(e.name) {
+		return false
+	}
+	parent := s.open[len(s.open)-1]
+	if parent.role == roleEntry {
+		return e.role == roleText && e.name == parent.name
+	}
+	space := strings.TrimSpace(name.Space)
+	return (slices.Contains(s.native, space) || space == s.rootSpace) &&
+		!slices.ContainsFunc(s.open, func(e element) bool { return e.role == roleEntry })
+}
+
+// standsNextToEntries says whether an element that has just ended is a part of an entry, of a channel, or
+// of the root, and not itself one of them.
+func (s *scanner) standsNextToEntries(closed element) bool {
+	if closed.role == roleEntry || closed.role == roleChannel || len(s.open) == 0 {
+		return false
+	}
+	parent := s.open[len(s.open)-1].role
+	return parent == roleRoot || parent == roleChannel || parent == roleEntry
+}
+
 func (s *scanner) end(at span) (done bool, err error) {
 	closed := s.open[len(s.open)-1]
 	s.open = s.open[:len(s.open)-1]
 	s.namespaces -= closed.namespaces
-	if tag, ok := bytes.CutPrefix(s.text[at.from:at.to], []byte("</")); ok {
-		s.endTag = at.from
-		if name := writtenName(tag); name != closed.name && !slices.ContainsFunc(s.open, func(e element) bool { return e.name == name }) {
+	if name := endName(s.text[at.from:at.to]); name != "" {
+		s.endTag, s.endName = at.from, name
+		if name != closed.name && !slices.ContainsFunc(s.open, func(e element) bool { return e.name == name }) {
 			return false, errUnbalanced
 		}
 	}
-	itself := closedByItself(s.text[closed.from:at.to], closed.name)
+	// The decoder invents end tags for what is open in an element that ends.
+	itself := closed.empty || s.endName == closed.name
+	if !itself && !s.balanced && s.standsNextToEntries(closed) {
+		return false, errUnbalanced
+	}
 	if closed.role == roleText && !itself {
 		// Else the parser takes the end tag of the outer element for a part of its text.
 		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
@@ -264,14 +300,24 @@ func (s *scanner) stop(err error) {
 	s.err = err
 	for _, e := range s.open {
 		if e.role == roleEntry {
-			endTag := []byte("</" + e.name)
-			if at := bytes.Index(s.text[e.from:], endTag); at >= 0 {
-				to := e.from + int64(at+len(endTag))
-				if bracket := bytes.IndexByte(s.text[to:], '>'); bracket >= 0 {
-					s.broken = span{e.from, to + int64(bracket) + 1}
-				}
-			}
+			s.broken = s.upToEndTag(e)
 			return
+		}
+	}
+}
+
+// upToEndTag returns where an element is, up to its end tag; nothing when that is missing.
+func (s *scanner) upToEndTag(e element) span {
+	endTag := []byte("</" + e.name)
+	for at := e.from; ; {
+		next := bytes.Index(s.text[at:], endTag)
+		if next < 0 {
+			return span{}
+		}
+		at += int64(next + len(endTag))
+		// Else it is the tag of a longer name.
+		if rest := bytes.TrimLeft(s.text[at:], " \t\r\n"); bytes.HasPrefix(rest, []byte(">")) {
+			return span{e.from, int64(len(s.text)-len(rest)) + 1}
 		}
 	}
 }

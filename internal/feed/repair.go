@@ -5,23 +5,27 @@ package feed
 
 import (
 	"cmp"
+	"encoding/xml"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // maxRepairs is how many broken entries are cut out of one document. Each costs a pass.
 const maxRepairs = 16
 
-// repair makes XML that a parser can read within bounds: without the entries that break it, and
-// without what follows the first MaxEntries. Where the damage is outside of entries, or too much
-// for repair, what stands before it is left. It returns nothing when no entry is left, and
-// otherwise with the first damage that was found.
+// repair makes XML that a parser can read within bounds: with its tags in order, without the entries
+// that break it, and without what follows the first MaxEntries. Where the damage is outside of entries,
+// or too much for repair, what stands before it is left. It returns nothing when no entry is left, and
+// otherwise with the first damage that was found, or an end tag that is missing.
 func repair(text []byte) (repaired []byte, found outline, damage error) {
 	balanced := false
+	var missing error
 	for repairs := 0; ; repairs++ {
-		found = outlineOf(text)
-		if errors.Is(found.err, errUnbalanced) && !balanced {
-			text, balanced = balance(text), true
+		found = outlineOf(text, balanced)
+		if !balanced && unbalanced(found.err) {
+			text, missing = balance(text)
+			balanced = true
 			continue
 		}
 		damage = cmp.Or(damage, found.err)
@@ -37,7 +41,16 @@ func repair(text []byte) (repaired []byte, found outline, damage error) {
 	if found.err != nil || found.entries > MaxEntries {
 		end, closing = found.whole, found.closing
 	}
-	return append(edited(text[:end:end], found.edits), closing...), found, damage
+	return append(edited(text[:end:end], found.edits), closing...), found, cmp.Or(damage, missing)
+}
+
+// unbalanced says whether a pass had to stop for tags that are missing or too many. What is not closed
+// makes all that follows seem nested. The decoder itself stops where what is not closed declares a
+// namespace, and where an end tag has another prefix.
+func unbalanced(err error) bool {
+	var syntax *xml.SyntaxError
+	return errors.Is(err, errUnbalanced) || errors.Is(err, errTooDeep) || errors.As(err, &syntax) &&
+		(strings.HasPrefix(syntax.Msg, "unexpected end element") || strings.HasPrefix(syntax.Msg, "element <"))
 }
 
 // repairable says whether the pass ended inside of an entry that can be cut out.

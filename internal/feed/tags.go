@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"strings"
 )
 
 // newDecoder forgives what it can, and takes the text for UTF-8, whatever is declared inside of it.
@@ -26,13 +27,19 @@ func writtenName(tag []byte) string {
 	return string(tag)
 }
 
-// closedByItself says whether the text of an element ends in its own end tag, and not in that of
-// an outer element, for which the decoder invents the inner one.
-func closedByItself(text []byte, name string) bool {
-	at := bytes.LastIndexByte(text, '<')
-	if at <= 0 {
-		return bytes.HasSuffix(text, []byte("/>"))
+// endName returns the name in an end tag as it is written, and nothing for a text that is no end tag:
+// the decoder invents one where there is none.
+func endName(tag []byte) string {
+	if name, ok := bytes.CutPrefix(tag, []byte("</")); ok {
+		return writtenName(name)
 	}
-	tag, ok := bytes.CutPrefix(text[at:], []byte("</"+name))
-	return ok && len(bytes.TrimRight(tag, " \t\r\n")) == 1
+	return ""
+}
+
+// localName returns a name without its prefix, in lower case.
+func localName(written string) string {
+	if _, local, prefixed := strings.Cut(written, ":"); prefixed {
+		written = local
+	}
+	return strings.ToLower(written)
 }
