@@ -239,6 +239,11 @@ func TestOddEntries(t *testing.T) {
 			atomWith(`<entry><id>1</id><content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>Hi</p></div></content></entry>`),
 			Entry{GUID: "1", Content: "<p>Hi</p>"}},
 		"no alternate link in Atom":       {atomWith(`<entry><id>https://a.example/1</id><link rel="self" href="/x"/></entry>`), Entry{GUID: "https://a.example/1"}},
+		"an id that is a URL in Atom":     {atomWith(`<entry><id> http://a.example/1 </id><title>A</title></entry>`), Entry{GUID: "http://a.example/1", URL: "http://a.example/1", Title: "A"}},
+		"an id and an enclosure in Atom":  {atomWith(`<entry><id>https://a.example/1</id><link rel="enclosure" href="/x.mp3"/></entry>`), Entry{GUID: "https://a.example/1", URL: "https://a.example/1"}},
+		"an id and a link in Atom":        {atomWith(`<entry><id>https://a.example/?p=1</id><link href="https://a.example/1"/></entry>`), Entry{GUID: "https://a.example/?p=1", URL: "https://a.example/1"}},
+		"an id that is no URL in Atom":    {atomWith(`<entry><id>tag:a.example,2026:1</id><title>A</title></entry>`), Entry{GUID: "tag:a.example,2026:1", Title: "A"}},
+		"about in RSS 1.0":                {`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><channel><title>T</title></channel><item rdf:about="https://a.example/1"><title>A</title></item></rdf:RDF>`, Entry{GUID: "https://a.example/1", URL: "https://a.example/1", Title: "A"}},
 		"xml:base":                        {atomWith(`<entry xml:base="https://b.example/blog/"><id>urn:1</id><link href="x"/></entry>`), Entry{GUID: "urn:1", URL: "https://b.example/blog/x"}},
 		"a link relative to the document": {atomWith(`<entry><id>1</id><link href="x?y=1"/></entry>`), Entry{GUID: "1", URL: "https://feeds.example/dir/x?y=1"}},
 		"null items, null authors and null tags in JSON": {

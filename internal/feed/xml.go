@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mmcdole/gofeed"
@@ -125,6 +126,10 @@ func parseAtom(text []byte, base string) (*Document, error) {
 		entry.URL = cmp.Or(resolver{}.resolve(originalLink(item.Extensions)), alternateOf(original.Links, links))
 		if entry.URL == "" && original.Content != nil && !binary(original.Content.Type) {
 			entry.URL = links.resolve(original.Content.Src)
+		}
+		// An id that is an address of the web is that of the page, unless the entry has a document of its own.
+		if entry.URL == "" && !slices.ContainsFunc(original.Links, func(l *atom.Link) bool { return strings.EqualFold(l.Rel, "self") }) {
+			entry.URL = resolver{}.resolve(original.ID)
 		}
 		document.Entries = append(document.Entries, entry)
 	}
