@@ -77,7 +77,7 @@ func BenchmarkDates(b *testing.B) {
 	for _, raw := range []string{"Fri, 20 Nov 2026 13:05:06 +0900", "2026-11-20T13:05:06Z", "Fri, 20 Nov 2026 13:05:06 JST", "令和8年11月20日(金) 午後1時5分"} {
 		b.Run(raw, func(b *testing.B) {
 			for b.Loop() {
-				parseDate(raw)
+				parseDate(raw, "")
 			}
 		})
 	}

@@ -17,8 +17,8 @@ import (
 var (
 	eraYear     = regexp.MustCompile(`(令和|平成|昭和|\b[RHS])\s*(元|\d{1,2})\s*([年.])`)
 	asianClock  = regexp.MustCompile(`(\d{1,2})\s*[時时點点시](?:\s*(\d{1,2})\s*[分분]?)?(?:\s*(\d{1,2})\s*[秒초])?`)
-	frenchClock = regexp.MustCompile(`\b(\d{1,2})\s?[hH](?:\s?(\d{2}))?\b`)
-	germanClock = regexp.MustCompile(`\b(\d{1,2})(?:[.:](\d{2}))?\s?Uhr\b`)
+	frenchClock = regexp.MustCompile(`(^|[^\d:])(\d{1,2})\s?[hH](?:\s?(\d{2}))?\b`) // "06 H" behind a colon has a zone
+	germanClock = regexp.MustCompile(`(^|\D)(\d{1,2})(?:[.:](\d{2}))?\s?Uhr\b`)
 	halfOfDay   = regexp.MustCompile(`(午前|上午|오전|午後|下午|오후)\s*(\d{1,2}:\d{1,2}(?::\d{1,2})?)`)
 	compact     = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:[Tt ]?(\d{2})(\d{2})(\d{2})?)?(\D.*)?$`)
 	weekDate    = regexp.MustCompile(`^(\d{4})-?W(\d{2})(?:-?([1-7]))?(T.*)?$`)
@@ -79,7 +79,7 @@ func westernYear(match string) string {
 func clockByLetter(form *regexp.Regexp, text string) string {
 	return form.ReplaceAllStringFunc(text, func(match string) string {
 		part := form.FindStringSubmatch(match)
-		return part[1] + ":" + cmp.Or(part[2], "00")
+		return part[1] + part[2] + ":" + cmp.Or(part[3], "00")
 	})
 }
 

@@ -4,6 +4,7 @@
 package feed
 
 import (
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -11,9 +12,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// zones are the names that mean one thing only, in minutes east of Greenwich. Names that several
-// parts of the world use (CST, IST, AST and others) are not guessed: no date is better than one
-// that is wrong by half a day.
+// zones are the names that mean one thing only, and those of RFC 822, in minutes east of Greenwich. Names
+// that several parts of the world use (IST, AST and others) are not guessed: no date is better than one
+// that is wrong by half a day. For CST see centralTime. One letter alone is UTC, as RFC 5322, section 4.3,
+// has it: RFC 822 gave the military zones the wrong sign, and so nobody knows what was meant.
 var zones = map[string]int{
 	"Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "BST": 60, "CET": 60, "MEZ": 60, "CEST": 120, "MESZ": 120,
 	"EET": 120, "EEST": 180, "MSK": 180, "HKT": 480, "SGT": 480, "MYT": 480, "AWST": 480, "JST": 540, "KST": 540,
@@ -22,6 +24,26 @@ var zones = map[string]int{
 	"WAT": 60, "CAT": 120, "SAST": 120, "EAT": 180, "BRT": -180, "ART": -180,
 	"EST": -300, "EDT": -240, "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
 	"AKST": -540, "AKDT": -480, "HST": -600,
+}
+
+// rfc822CST is a date in the form of RFC 822, section 5, which defines CST.
+var rfc822CST = regexp.MustCompile(`(?i)^(?:[a-z]{3,9}\.?,?\s+)?\d{1,2}[\s-]+(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|` +
+	`aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?` +
+	`[\s-]+(?:\d{4}|\d{2}),?\s+\d{1,2}:\d{2}(?::\d{2})?\s+\(?CST\)?$`)
+
+// centralTime returns what CST means in a date, in minutes east of Greenwich. In a feed in Chinese it is
+// China's: programs in Shanghai and Taipei write it for their own zone, in whatever form. Were it
+// America's after all, the date would be 14 hours early; the other way round it would be late by as much,
+// and most dates would lie in the future. Elsewhere the RFC decides, for dates in its form.
+func centralTime(date, language string) (east int, known bool) {
+	language, _, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(language), "_", "-"), "-")
+	switch {
+	case strings.EqualFold(language, "zh"):
+		return 480, true
+	case rfc822CST.MatchString(date):
+		return -360, true
+	}
+	return 0, false
 }
 
 // monthNames by language, January first; where dates decline the name, in that form too.

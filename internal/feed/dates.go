@@ -39,13 +39,14 @@ var (
 	word      = regexp.MustCompile(`[\p{L}/_]+`)
 )
 
-// published returns when the entry was published, else updated; zero when neither date is usable.
-func published(item *gofeed.Item) time.Time {
+// published returns when the entry was published, else updated; zero when neither date is usable. The
+// language is that of the feed.
+func published(item *gofeed.Item, language string) time.Time {
 	for _, date := range []struct {
 		raw    string
 		parsed *time.Time
 	}{{item.Published, item.PublishedParsed}, {item.Updated, item.UpdatedParsed}} {
-		if t, sure := parseDate(date.raw); sure {
+		if t, sure := parseDate(date.raw, language); sure {
 			if !t.IsZero() {
 				return t
 			}
@@ -61,10 +62,11 @@ func published(item *gofeed.Item) time.Time {
 	return time.Time{}
 }
 
-// parseDate reads a date in any of the common forms, in UTC; one without a zone is taken for UTC.
+// parseDate reads a date in any of the common forms, in UTC; one without a zone is taken for UTC. The
+// language is that of the feed, or empty; the name of a zone may mean another one in it.
 // When it is sure and the time is zero, no other parser should try: the date is in a zone or an
 // order that must not be guessed, or stands for none.
-func parseDate(raw string) (t time.Time, sure bool) {
+func parseDate(raw, language string) (t time.Time, sure bool) {
 	if len(raw) > longestDate {
 		return time.Time{}, true
 	}
@@ -83,7 +85,7 @@ func parseDate(raw string) (t time.Time, sure bool) {
 		return time.Time{}, true
 	}
 	clock, zone, ok := findTime(before+" "+after, strings.TrimSpace(after))
-	east, known := zoneOffset(zone)
+	east, known := zoneOffset(zone, func() (int, bool) { return centralTime(text, language) })
 	if !found || !ok || !known {
 		return time.Time{}, !known && word.MatchString(zone)
 	}
@@ -168,8 +170,9 @@ func findTime(text, afterDay string) (clock time.Duration, zone string, ok bool)
 }
 
 // zoneOffset reads what follows the time of day: "+0900", "JST", "GMT+09:00", "+0000 (UTC)", or
-// nothing, which is UTC. A number says more than a name. It is not known when it is ambiguous.
-func zoneOffset(tail string) (east time.Duration, known bool) {
+// nothing, which is UTC. A number says more than a name. It is not known when it is ambiguous; of CST it
+// asks cst.
+func zoneOffset(tail string, cst func() (east int, known bool)) (east time.Duration, known bool) {
 	if at := offset.FindStringSubmatch(tail); at != nil {
 		hours, _ := strconv.Atoi(at[2] + at[5])
 		minutes, _ := strconv.Atoi(at[3])
@@ -187,6 +190,9 @@ func zoneOffset(tail string) (east time.Duration, known bool) {
 	}
 	for _, name := range word.FindAllString(tail, -1) {
 		minutes, known := zones[strings.ToUpper(name)]
+		if strings.EqualFold(name, "CST") {
+			minutes, known = cst()
+		}
 		if known {
 			return time.Duration(minutes) * time.Minute, true
 		}

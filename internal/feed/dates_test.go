@@ -4,6 +4,7 @@
 package feed
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,10 @@ func TestDates(t *testing.T) {
 		"20 Nov 2026 13:05:06 EDT":                  at(17, 5, 6),
 		"20 Nov 2026 13:05:06 -700":                 at(20, 5, 6),
 		"20 Nov 2026 13:05:06 -07":                  at(20, 5, 6),
-		"20 Nov 2026 13:05:06 CST":                  none,
+		"20 Nov 2026 13:05:06 CST":                  at(19, 5, 6),
+		"Fri Nov 20 13:05:06 CST 2026":              none, // not as RFC 822 has it: of a program, which may be in Shanghai
+		"2026-11-20 13:05:06 CST":                   none,
+		"20 novembre 2026 13:05:06 CST":             none,
 		"20 Nov 2026 13:05:06 CST-0600":             at(19, 5, 6),
 		"20 Nov 2026 13:05:06 IST":                  none,
 		"20 Nov 2026 13:05:06 +0530 (IST)":          at(7, 35, 6),
@@ -152,6 +156,65 @@ func TestDates(t *testing.T) {
 			entry := one(t, rssWith("<item><title>A</title><pubDate>"+raw+"</pubDate></item>"))
 			if !entry.Published.Equal(want) || entry.Published.Location() != time.UTC {
 				t.Errorf("%q is %v, want %v", raw, entry.Published, want)
+			}
+		})
+	}
+}
+
+// R1.1: RFC 822 says what its zones are, and RFC 5322 what its letters are worth: nothing.
+func TestZonesOfRFC822(t *testing.T) {
+	t.Parallel()
+	zones := map[string]int{ // hours east
+		"UT": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+		"+0100": 1, "-0930": -9, // and a half
+	}
+	for letter := 'A'; letter <= 'Z'; letter++ {
+		zones[string(letter)] = 0
+	}
+	for zone, hours := range zones {
+		for _, form := range []string{"Fri, 20 Nov 2026 13:05:06 %s", "20 Nov 26 13:05:06 %s", "20 Nov 2026 13:05:06 (%s)", "Friday, 20-Nov-26 13:05:06 %s",
+			"Fri, 20 November 2026 13:05:06 %s", "Fri 20 Nov 2026 13:05:06  %s "} {
+			raw := fmt.Sprintf(form, zone)
+			want := time.Date(2026, 11, 20, 13-hours, 5, 6, 0, time.UTC)
+			if zone == "-0930" {
+				want = want.Add(30 * time.Minute)
+			}
+			if got, sure := parseDate(raw, "en-US"); !got.Equal(want) || !sure {
+				t.Errorf("%q is %v, want %v", raw, got, want)
+			}
+		}
+	}
+}
+
+// R1.1: in a feed in Chinese CST is China's, whatever the form.
+func TestCentralTimeInChinese(t *testing.T) {
+	t.Parallel()
+	const date = "Fri, 20 Nov 2026 13:05:06 CST"
+	rss := func(language, date string) string {
+		return `<rss version="2.0"><channel><title>T</title><language>` + language + `</language><item><title>A</title><pubDate>` + date + `</pubDate></item></channel></rss>`
+	}
+	china, america := time.Date(2026, 11, 20, 5, 5, 6, 0, time.UTC), time.Date(2026, 11, 20, 19, 5, 6, 0, time.UTC)
+	tests := map[string]struct {
+		body string
+		want time.Time
+	}{
+		"Chinese":                       {rss("zh-cn", date), china},
+		"Chinese of Taiwan":             {rss("zh_TW", date), china},
+		"Chinese, no more":              {rss(" ZH ", date), china},
+		"Chinese, in the form of Java":  {rss("zh-CN", "Fri Nov 20 13:05:06 CST 2026"), china},
+		"Chinese, in the form of a log": {rss("zh-CN", "2026-11-20 13:05:06 CST"), china},
+		"Chinese, and a number":         {rss("zh-CN", "Fri, 20 Nov 2026 13:05:06 -0600 (CST)"), america},
+		"English":                       {rss("en-us", date), america},
+		"no language":                   {rss("", date), america},
+		"a language that begins alike":  {rss("zha", date), america},
+		"Atom":                          {`<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="zh"><title>T</title><entry><id>1</id><updated>2026-11-20 13:05:06 CST</updated></entry></feed>`, china},
+		"JSON":                          {`{"items":[{"id":"1","date_published":"2026-11-20 13:05:06 CST"}],"language":"zh-Hans","version":"https://jsonfeed.org/version/1.1"}`, china},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := one(t, test.body).Published; !got.Equal(test.want) {
+				t.Errorf("published %v, want %v", got, test.want)
 			}
 		})
 	}

@@ -128,7 +128,7 @@ func (d *jsonDocument) readEntries(document *Document, base, author string) erro
 		if err != nil {
 			return err
 		}
-		entry := newEntry(general.Items[0])
+		entry := newEntry(general.Items[0], document.Language)
 		entry.Author = cmp.Or(entry.Author, author)
 		for _, link := range general.Items[0].Links {
 			entry.URL = cmp.Or(entry.URL, links.resolve(link))

@@ -63,7 +63,7 @@ func parseRSS(text []byte, base string, kind kind) (*Document, error) {
 	document.TTL = ttlOf(parsed.TTL)
 	links := newResolver(cmp.Or(document.Link, base))
 	for i, item := range general.Items {
-		entry := newEntry(item)
+		entry := newEntry(item, document.Language)
 		original := parsed.Items[i]
 		if entry.Author == "" {
 			entry.Author = cut(plainTitle(original.Author), maxAuthor)
@@ -121,7 +121,7 @@ func parseAtom(text []byte, base string) (*Document, error) {
 		if original.Content != nil && binary(original.Content.Type) {
 			item.Content = ""
 		}
-		entry := newEntry(item)
+		entry := newEntry(item, document.Language)
 		entry.Author = cmp.Or(entry.Author, author)
 		entry.URL = cmp.Or(resolver{}.resolve(originalLink(item.Extensions)), alternateOf(original.Links, links))
 		if entry.URL == "" && original.Content != nil && !binary(original.Content.Type) {
@@ -174,14 +174,14 @@ func newDocument(general *gofeed.Feed, format, declared, base string) *Document 
 	}
 }
 
-// newEntry takes what all formats have in common. The URL is missing.
-func newEntry(item *gofeed.Item) Entry {
+// newEntry takes what all formats have in common, in a feed in that language. The URL is missing.
+func newEntry(item *gofeed.Item, language string) Entry {
 	entry := Entry{
 		GUID:        boundedGUID(item.GUID),
 		Title:       cut(plainTitle(cmp.Or(item.Title, mediaText(item.Extensions, "title"))), maxTitle),
 		Author:      authorOf(item.Authors, item.Author),
 		Categories:  plainCategories(item.Categories),
-		Published:   published(item),
+		Published:   published(item, language),
 		Content:     printable(item.Content),
 		Description: printable(cmp.Or(item.Description, mediaText(item.Extensions, "description"))),
 	}
