@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mmcdole/gofeed"
+	ext "github.com/mmcdole/gofeed/extensions"
 )
 
 // A dateForm is one order of year, month and day, with the numbers of their groups.
@@ -42,19 +43,42 @@ var (
 // published returns when the entry was published, else updated; zero when neither date is usable. The
 // language is that of the feed.
 func published(item *gofeed.Item, language string) time.Time {
-	for _, date := range []struct {
-		raw    string
-		parsed *time.Time
-	}{{item.Published, item.PublishedParsed}, {item.Updated, item.UpdatedParsed}} {
-		if t, sure := parseDate(date.raw, language); sure {
-			if !t.IsZero() {
-				return t
-			}
-			continue
-		}
-		// The parser knows more forms, but takes every zone that it does not know for UTC.
-		if date.parsed != nil {
-			if t := usable(*date.parsed); !t.IsZero() {
+	if t := dateOf(item.Published, item.PublishedParsed, language); !t.IsZero() {
+		return t
+	}
+	if t := extensionDate(item.Extensions, datesOfPublication, language); !t.IsZero() {
+		return t
+	}
+	if t := dateOf(item.Updated, item.UpdatedParsed, language); !t.IsZero() {
+		return t
+	}
+	return extensionDate(item.Extensions, datesOfUpdate, language)
+}
+
+// dateOf returns the time in UTC; zero when it is not usable. The parser knows more forms than parseDate,
+// but takes every zone that it does not know for UTC.
+func dateOf(raw string, parsed *time.Time, language string) time.Time {
+	t, sure := parseDate(raw, language)
+	if !sure && parsed != nil {
+		return usable(*parsed)
+	}
+	return t
+}
+
+// Dates that entries have in extensions, by prefix and name: those of Dublin Core
+// (https://www.dublincore.org/specifications/dublin-core/dcmi-terms/) and PRISM.
+var (
+	datesOfPublication = [][2]string{
+		{"dcterms", "issued"}, {"dcterms", "available"}, {"dcterms", "date"}, {"prism", "publicationDate"}, {"dcterms", "created"},
+	}
+	datesOfUpdate = [][2]string{{"dcterms", "modified"}}
+)
+
+// extensionDate returns the first of the dates that is there and usable.
+func extensionDate(extensions ext.Extensions, names [][2]string, language string) time.Time {
+	for _, name := range names {
+		for _, element := range extensions[name[0]][name[1]] {
+			if t, _ := parseDate(element.Value, language); !t.IsZero() {
 				return t
 			}
 		}

@@ -224,9 +224,18 @@ func TestCentralTimeInChinese(t *testing.T) {
 func TestPublishedThenUpdated(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ body, want string }{
-		"both":                 {atomWith("<entry><id>1</id><published>2026-01-01T00:00:00Z</published><updated>2026-02-02T00:00:00Z</updated></entry>"), "2026-01-01"},
-		"updated alone":        {atomWith("<entry><id>1</id><updated>2026-02-02T00:00:00Z</updated></entry>"), "2026-02-02"},
-		"published is no date": {atomWith("<entry><id>1</id><published>soon</published><updated>2026-02-02T00:00:00Z</updated></entry>"), "2026-02-02"},
+		"both":                  {atomWith("<entry><id>1</id><published>2026-01-01T00:00:00Z</published><updated>2026-02-02T00:00:00Z</updated></entry>"), "2026-01-01"},
+		"updated alone":         {atomWith("<entry><id>1</id><updated>2026-02-02T00:00:00Z</updated></entry>"), "2026-02-02"},
+		"published is no date":  {atomWith("<entry><id>1</id><published>soon</published><updated>2026-02-02T00:00:00Z</updated></entry>"), "2026-02-02"},
+		"issued":                {rssWith("<item><title>A</title><x:issued xmlns:x='http://purl.org/dc/terms/'>2026-01-01</x:issued></item>"), "2026-01-01"},
+		"issued and modified":   {rssWith("<item><title>A</title><dcterms:modified>2026-02-02</dcterms:modified><dcterms:issued>2026-01-01</dcterms:issued></item>"), "2026-01-01"},
+		"modified alone":        {rssWith("<item><title>A</title><dcterms:modified>2026-02-02T00:00:00Z</dcterms:modified></item>"), "2026-02-02"},
+		"created":               {rssWith("<item><title>A</title><dcterms:created>2026-01-01T00:00:00+00:00</dcterms:created></item>"), "2026-01-01"},
+		"issued is no date":     {rssWith("<item><title>A</title><dcterms:issued>soon</dcterms:issued><dcterms:modified>2026-02-02</dcterms:modified></item>"), "2026-02-02"},
+		"issued in Atom":        {atomWith("<entry><id>1</id><updated>2026-02-02T00:00:00Z</updated><issued xmlns='http://purl.org/dc/terms/'>2026-01-01</issued></entry>"), "2026-01-01"},
+		"a date, and issued":    {rssWith("<item><title>A</title><pubDate>2026-01-01</pubDate><dcterms:issued>2026-02-02</dcterms:issued></item>"), "2026-01-01"},
+		"issued in RSS 1.0":     {`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/" xmlns:dcterms="http://purl.org/dc/terms/"><channel><title>T</title></channel><item rdf:about="x"><title>A</title><dcterms:issued>2026-01-01</dcterms:issued></item></rdf:RDF>`, "2026-01-01"},
+		"the date of a journal": {rssWith("<item><title>A</title><p:publicationDate xmlns:p='http://prismstandard.org/namespaces/1.2/basic/'>2026-01-01</p:publicationDate></item>"), "2026-01-01"},
 		"published in a zone that must not be guessed": {rssWith("<item><title>A</title><pubDate>1 Jan 2026 00:00 IST</pubDate><dc:date>2026-02-02</dc:date></item>"), "2026-02-02"},
 	}
 	for name, test := range tests {

@@ -6,6 +6,7 @@ package feed
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,15 @@ func TestFormats(t *testing.T) {
 			<dc:date>2026-11-20T13:05:06+09:00</dc:date><description>Short</description>
 			<content:encoded><![CDATA[<p>Long</p>]]></content:encoded></item></rdf:RDF>`,
 			want: func(d *Document) { d.Entries[0].GUID = "https://site.example/1" }},
+		"RSS 1.1": {body: `<?xml version="1.0"?><Channel xmlns="http://purl.org/net/rss1.1#" xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+			xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:content="http://purl.org/rss/1.0/modules/content/" rdf:about="x">
+			<title>Feed</title><link>https://site.example/</link><description>About</description><dc:language>en</dc:language>
+			<image rdf:parseType="Resource"><title>Image</title><url>https://site.example/x.png</url></image>
+			<items rdf:parseType="Collection"><item rdf:about="https://site.example/1"><title>One &amp; only</title>
+			<link>https://site.example/1</link><dc:creator>Ann</dc:creator><dc:subject>go</dc:subject><dc:subject>k8s</dc:subject>
+			<dc:date>2026-11-20T13:05:06+09:00</dc:date><description>Short</description>
+			<content:encoded><![CDATA[<p>Long</p>]]></content:encoded></item></items></Channel>`,
+			want: func(d *Document) { d.Entries[0].GUID = "https://site.example/1" }},
 		"RSS 0.92": {body: `<rss version="0.92"><channel><title>Feed</title><link>https://site.example/</link><language>en</language>
 			<item><description>Short</description></item></channel></rss>`,
 			want: func(d *Document) { d.Entries[0] = Entry{Content: "Short"} }},
@@ -129,6 +139,42 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// R1.1: RSS 1.1 is read in all its spellings, and damaged as other formats are.
+func TestRSS11(t *testing.T) {
+	t.Parallel()
+	const namespaces = ` xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:r="http://purl.org/net/rss1.1#"`
+	item := func(name string) string {
+		return `<r:item rdf:about="https://a.example/` + name + `"><r:title>` + name + `</r:title></r:item>`
+	}
+	tests := map[string]struct {
+		body       string
+		want       []string
+		wantDamage string
+	}{
+		"with a prefix":          {`<r:Channel` + namespaces + `><r:title>T</r:title><r:items>` + item("A") + item("B") + `</r:items></r:Channel>`, []string{"A", "B"}, ""},
+		"without the list":       {`<r:Channel` + namespaces + `><r:title>T</r:title>` + item("A") + `</r:Channel>`, []string{"A"}, ""},
+		"with an empty list":     {`<r:Channel` + namespaces + `><r:title>T</r:title><r:items/></r:Channel>`, nil, ""},
+		"with space in the tags": {`<r:Channel` + namespaces + ` ><r:title>T</r:title ><r:items >` + item("A") + "</r:items\n></r:Channel >", []string{"A"}, ""},
+		"cut off":                {`<r:Channel` + namespaces + `><r:title>T</r:title><r:items>` + item("A") + `<r:item><r:title>`, []string{"A"}, "unexpected EOF"},
+		"with a tag not closed":  {`<r:Channel` + namespaces + `><r:title>T<r:items>` + item("A") + `</r:items></r:Channel>`, []string{"A"}, "the end tag of <r:title> is missing"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			document, err := Parse([]byte(test.body), "", base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := titles(document); !slices.Equal(got, test.want) || document.Format != "RSS 1.1" || document.Title != "T" {
+				t.Errorf("%s %q with titles %q, want %q", document.Format, document.Title, got, test.want)
+			}
+			if !strings.Contains(document.Damage, test.wantDamage) || (document.Damage == "") != (test.wantDamage == "") {
+				t.Errorf("damage %q, want %q", document.Damage, test.wantDamage)
+			}
+		})
+	}
+}
+
 // R1.6: an answer that is no feed is an error that says what it is, not an empty feed.
 func TestNoFeed(t *testing.T) {
 	t.Parallel()
@@ -161,6 +207,7 @@ func TestNoFeed(t *testing.T) {
 		"other XML":                       {`<Error><Code>AccessDenied</Code></Error>`, "text/xml", failure.TypeNotAFeed, "<Error>"},
 		"OPML":                            {`<opml version="2.0"><body/></opml>`, "text/xml", failure.TypeNotAFeed, "OPML, a list of feeds"},
 		"CDF":                             {`<?xml version="1.0"?><!DOCTYPE Channel SYSTEM "x.dtd"><CHANNEL HREF="http://x/"><ITEM HREF="http://x/1"/></CHANNEL>`, "text/xml", failure.TypeNotAFeed, "Channel Definition Format (CDF)"},
+		"an empty channel of RSS 1.1":     {`<Channel xmlns="http://purl.org/net/rss1.1#"/>`, "text/xml", failure.TypeNotAFeed, "holds nothing"},
 		"a sitemap":                       {`<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>`, "text/xml", failure.TypeNotAFeed, "sitemap"},
 		"an index of sitemaps":            {`<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>`, "text/xml", failure.TypeNotAFeed, "sitemaps"},
 		"one entry of Atom":               {`<entry xmlns="http://www.w3.org/2005/Atom"><id>1</id></entry>`, "", failure.TypeNotAFeed, "a single entry in Atom"},

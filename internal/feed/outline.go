@@ -48,8 +48,8 @@ type span struct{ from, to int64 }
 // An outline is what one pass over the XML of a feed finds, before a parser may read it.
 type outline struct {
 	kind kind
-	// root is the name of the root element, empty when there is none.
-	root string
+	// root is the name of the root element, empty when there is none, and space its namespace.
+	root, space string
 	// entries is how many were read to their ends.
 	entries int
 	// whole is where the last of the first MaxEntries entries ends, and closing the end tags of
@@ -167,17 +167,18 @@ func (s *scanner) take(token xml.Token, at span) (done bool, err error) {
 
 func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) {
 	if len(s.open) == 0 {
-		s.root = start.Name.Local
+		s.root, s.space = start.Name.Local, strings.TrimSpace(start.Name.Space)
 		switch strings.ToLower(s.root) {
 		case "rss":
 			s.kind, s.native = kindRSS, nativeRSS
 			// Some feeds have a namespace of their own on the root, and so on all that is RSS.
-			s.rootSpace = strings.TrimSpace(start.Name.Space)
+			s.rootSpace = s.space
 		case "rdf":
 			s.kind, s.native = kindRDF, nativeRSS
+			s.rootSpace = s.space
 		case "feed":
 			s.kind, s.native = kindAtom, nativeAtom
-			s.rootSpace = strings.TrimSpace(start.Name.Space)
+			s.rootSpace = s.space
 			s.spellNamespace(at)
 		default:
 			return true, nil

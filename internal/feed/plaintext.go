@@ -68,13 +68,19 @@ func plainLine(text string) string {
 var (
 	// Only what is HTML for sure: "a < b" and "Vec<T>" are words of a title.
 	titleMarkup = regexp.MustCompile(`(?i)</?(?:a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|div|em|font|h[1-6]|i|img|ins|kbd|mark|nobr|p|q|rb|rp|rt|ruby|s|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr)(?:\s[^<>]*)?/?>`)
-	reference   = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+	// Elements whose content is no text for a reader, and comments. Without its end tag such an element is
+	// a word of the title, which may be about HTML.
+	titleHidden = regexp.MustCompile(`(?is)<script(?:\s[^<>]*)?>.*?</script\s*>|<style(?:\s[^<>]*)?>.*?</style\s*>|` +
+		`<noscript(?:\s[^<>]*)?>.*?</noscript\s*>|<template(?:\s[^<>]*)?>.*?</template\s*>|<iframe(?:\s[^<>]*)?>.*?</iframe\s*>|` +
+		`<svg(?:\s[^<>]*)?>.*?</svg\s*>|<!--.*?-->`)
+	reference = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 )
 
 // plainTitle makes plain text of a title, in which many feeds have HTML, escaped once too often.
 func plainTitle(title string) string {
 	title = prefix(title, 64*maxTitle) // more than enough, whatever markup is in it
 	if strings.ContainsRune(title, '<') {
+		title = titleHidden.ReplaceAllString(title, "")
 		title = titleMarkup.ReplaceAllStringFunc(title, func(markup string) string {
 			switch strings.ToLower(strings.Trim(markup, "</> ")) {
 			case "br", "p", "div":

@@ -25,6 +25,14 @@ func TestTitles(t *testing.T) {
 		"white space":                             {"  a\n\t b\u00a0c\u3000d\u2028e ", "a b c d e"},
 		"control and bidi marks":                  {"a\u202e\u2066b\u200f\u0085\u009fc\ufeff", "ab c"},
 		"emoji that are joined":                   {"👩\u200d💻", "👩\u200d💻"},
+		"a script":                                {"One<script type='x'>\nif (a &lt; b) alert(\"&lt;b>\")\n</script> two", "One two"},
+		"a script in CDATA":                       {"<![CDATA[One<SCRIPT>x()</SCRIPT ><style>b{}</style> two]]>", "One two"},
+		"a script that is escaped":                {"One&lt;script>x()&lt;/script> two", "One two"},
+		"two scripts":                             {"&lt;script>a&lt;/script>One&lt;script>b&lt;/script>", "One"},
+		"an image and a frame":                    {"&lt;svg>&lt;title>Icon&lt;/title>&lt;/svg>One&lt;iframe src='x'>no frames&lt;/iframe>", "One"},
+		"a comment":                               {"One&lt;!-- two --> three", "One three"},
+		"a title about scripts":                   {"How to use &lt;script> and &lt;style> well", "How to use <script> and <style> well"},
+		"a script escaped twice is words":         {"&amp;lt;script&amp;gt;x&amp;lt;/script&amp;gt;", "<script>x</script>"},
 		"a parameter that looks like a reference": {"x?a=1&amp;copy=2", "x?a=1&copy=2"},
 	}
 	for name, test := range tests {

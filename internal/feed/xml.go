@@ -20,6 +20,9 @@ import (
 // parseXML reads RSS, RDF or Atom.
 func parseXML(text []byte, base string) (*Document, error) {
 	repaired, found, damage := repair(text)
+	if found.kind == kindNone && found.isRSS11() {
+		repaired, found, damage = repair(fromRSS11(text))
+	}
 	if found.kind == kindNone {
 		return nil, notXMLFeed(text, found.root, base)
 	}
@@ -31,7 +34,7 @@ func parseXML(text []byte, base string) (*Document, error) {
 	if found.kind == kindAtom {
 		document, err = parseAtom(repaired, base)
 	} else {
-		document, err = parseRSS(repaired, base, found.kind)
+		document, err = parseRSS(repaired, base, &found)
 	}
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func parseXML(text []byte, base string) (*Document, error) {
 	return document, nil
 }
 
-func parseRSS(text []byte, base string, kind kind) (*Document, error) {
+func parseRSS(text []byte, base string, found *outline) (*Document, error) {
 	parsed, err := new(rss.Parser).Parse(bytes.NewReader(text))
 	if err != nil {
 		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
@@ -56,7 +59,10 @@ func parseRSS(text []byte, base string, kind kind) (*Document, error) {
 	if general.Title == "" && general.Link == "" && general.Description == "" && len(general.Items) == 0 {
 		return nil, notAFeed("The address answers with an RSS document that holds nothing: no title, no link, no entries.")
 	}
-	if kind == kindRDF {
+	switch {
+	case found.isRSS11():
+		parsed.Version = "1.1"
+	case found.kind == kindRDF:
 		parsed.Version = cmp.Or(parsed.Version, "1.0")
 	}
 	document := newDocument(general, "RSS", parsed.Version, base)
@@ -120,6 +126,9 @@ func parseAtom(text []byte, base string) (*Document, error) {
 		original := parsed.Entries[i]
 		if original.Content != nil && binary(original.Content.Type) {
 			item.Content = ""
+		}
+		if original.Published == "" { // else it is the date of the update, before any other of publication
+			item.Published, item.PublishedParsed = "", nil
 		}
 		entry := newEntry(item, document.Language)
 		entry.Author = cmp.Or(entry.Author, author)

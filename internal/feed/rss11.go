@@ -1,0 +1,44 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed
+
+import "strings"
+
+// rss11 is the namespace of RSS 1.1 (http://inamidst.com/rss1.1/), less the hash at its end.
+const rss11 = "http://purl.org/net/rss1.1"
+
+// isRSS11 says whether the root is that of RSS 1.1, as it is written or after fromRSS11. The Channel of
+// CDF has no namespace.
+func (o *outline) isRSS11() bool {
+	root := strings.ToLower(o.root)
+	return (root == "channel" || root == "rdf") && strings.TrimSuffix(o.space, "#") == rss11
+}
+
+// fromRSS11 writes RSS 1.1 as RSS 1.0, of which it is the successor and which the parser knows: the root
+// is not the channel but around it, and there is no list around the entries.
+func fromRSS11(text []byte) []byte {
+	b := balancer{text: text}
+	root, prefix := "", ""
+	walkTags(text, maxDepth, func(name string, start bool, at span) int {
+		switch {
+		case root == "":
+			root = name
+			if before, _, prefixed := strings.Cut(name, ":"); prefixed {
+				prefix = before + ":"
+			}
+			nameAt := at.from + 1
+			b.put(span{nameAt, nameAt + int64(len(name))}, prefix+"RDF")
+			if text[at.to-2] != '/' {
+				b.put(span{at.to, at.to}, "<"+prefix+"channel>")
+			}
+		case at.from == at.to: // the end of what is empty
+		case name == root && !start:
+			b.put(at, "</"+prefix+"channel></"+prefix+"RDF>")
+		case name == prefix+"items" && text[at.to-2] != '/':
+			b.put(at, "")
+		}
+		return 0
+	})
+	return append(b.balanced, text[b.copied:]...)
+}
