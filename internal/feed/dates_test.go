@@ -5,6 +5,7 @@ package feed
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -264,5 +265,31 @@ func TestDatesInTheFutureAreClamped(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, document.Entries); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// R1.6, R1.10: what stands in the place of a date may be long, and is not copied over and over. Not
+// parallel: counted is what the process allocates.
+func TestLongDates(t *testing.T) {
+	const size = 1 << 20
+	long := strings.Repeat("9", size)
+	for name, body := range map[string]string{
+		"RSS":         rssWith("<item><title>A</title><pubDate>" + long + "</pubDate></item>"),
+		"a channel":   rssWith("<lastBuildDate>" + long + "</lastBuildDate><item><title>A</title></item>"),
+		"Dublin Core": rssWith("<item><title>A</title><dc:date>" + long + "</dc:date></item>"),
+		"Atom":        atomWith("<entry><title>A</title><published>" + long + "</published></entry>"),
+		"Atom 0.3":    atomWith("<entry><title>A</title><issued>" + long + "</issued><modified>" + long + "</modified></entry>"),
+		"JSON":        jsonWith(`{"title":"A","date_published":"` + long + `","date_modified":` + long + `}`),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		entry := one(t, body)
+		runtime.ReadMemStats(&after)
+		if entry.Title != "A" || !entry.Published.IsZero() {
+			t.Errorf("%s: %+v", name, entry)
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 16*size {
+			t.Errorf("%s: %d bytes were allocated for %d", name, allocated, len(body))
+		}
 	}
 }

@@ -109,6 +109,11 @@ var structure = map[bool]map[role]map[string]role{
 	},
 }
 
+// dateNames are the elements that the parser takes for dates.
+var dateNames = map[string]bool{
+	"pubdate": true, "lastbuilddate": true, "date": true, "published": true, "updated": true, "issued": true, "modified": true,
+}
+
 const contentNamespace = "http://purl.org/rss/1.0/modules/content/"
 
 // A scanner makes the outline.
@@ -280,6 +285,10 @@ func (s *scanner) end(at span) (done bool, err error) {
 	if closed.role == roleText && !itself {
 		// Else the parser takes the end tag of the outer element for a part of its text.
 		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
+	}
+	if dateNames[localName(closed.name)] && at.to-closed.from > 4*longestDate {
+		// The parser tries a hundred forms, with a copy of the date for each.
+		s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
 	}
 	if s.extension > len(s.open) {
 		s.extension = 0
