@@ -228,12 +228,16 @@ func (b *balancer) swallows(at int, name string) bool {
 
 // neighbours are the elements of RSS and Atom, and those that stand next to them most often, by which
 // one sees that an element before them has ended. None is one of HTML that may well stand in a text.
-var neighbours = map[string]bool{
-	"author": true, "category": true, "comments": true, "content": true, "copyright": true, "creator": true, "description": true,
-	"docs": true, "enclosure": true, "encoded": true, "generator": true, "guid": true, "icon": true, "id": true, "image": true,
-	"issued": true, "items": true, "language": true, "lastbuilddate": true, "link": true, "logo": true, "managingeditor": true,
-	"modified": true, "pubdate": true, "published": true, "rights": true, "subtitle": true, "tagline": true, "title": true,
-	"ttl": true, "updated": true, "webmaster": true,
+var neighbours = setOf(`author category comments content copyright creator description docs enclosure encoded generator guid icon id
+	image issued items language lastbuilddate link logo managingeditor modified pubdate published rights subtitle tagline title ttl updated
+	webmaster`)
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
 }
 
 // end closes what is open from first on.

@@ -65,13 +65,16 @@ func dateOf(raw string, parsed *time.Time, language string) time.Time {
 	return t
 }
 
-// Dates that entries have in extensions, by prefix and name: those of Dublin Core
-// (https://www.dublincore.org/specifications/dublin-core/dcmi-terms/) and PRISM.
+// dcterms is the prefix of Dublin Core's terms
+// (https://www.dublincore.org/specifications/dublin-core/dcmi-terms/).
+const dcterms = "dcterms"
+
+// Dates that entries have in extensions, by prefix and name.
 var (
 	datesOfPublication = [][2]string{
-		{"dcterms", "issued"}, {"dcterms", "available"}, {"dcterms", "date"}, {"prism", "publicationDate"}, {"dcterms", "created"},
+		{dcterms, "issued"}, {dcterms, "available"}, {dcterms, "date"}, {"prism", "publicationDate"}, {dcterms, "created"},
 	}
-	datesOfUpdate = [][2]string{{"dcterms", "modified"}}
+	datesOfUpdate = [][2]string{{dcterms, "modified"}}
 )
 
 // extensionDate returns the first of the dates that is there and usable.

@@ -16,6 +16,9 @@ import (
 // and than any feed has.
 const maxListed = 256
 
+// titleMember is the name of the member that both the feed and its entries have.
+const titleMember = "title"
+
 // A jsonDocument reads a JSON Feed member by member. It copies what entries are made of, and nothing
 // else: a document of 10 MiB may list millions of attachments, and objects made of them would take a
 // hundred times the memory.
@@ -72,7 +75,7 @@ func (d *jsonDocument) takeMember(name string) error {
 	switch name {
 	case "version":
 		return d.readText(&feed.Version, name, of)
-	case "title":
+	case titleMember:
 		return d.readText(&feed.Title, name, of)
 	case "home_page_url":
 		return d.readText(&feed.HomePageURL, name, of)
@@ -179,7 +182,7 @@ func itemText(item *jsonfeed.Item, name string) *string {
 		return &item.URL
 	case "external_url":
 		return &item.ExternalURL
-	case "title":
+	case titleMember:
 		return &item.Title
 	case "content_html":
 		return &item.ContentHTML

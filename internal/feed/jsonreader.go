@@ -228,7 +228,7 @@ func unquote(quoted []byte) string {
 		case strings.IndexByte(escapes, next) >= 0 && len(quoted) > 1:
 			plain, quoted = append(plain, escaped[strings.IndexByte(escapes, next)]), quoted[2:]
 		case codeUnit(quoted) >= 0:
-			r, size := rune(codeUnit(quoted)), 6
+			r, size := codeUnit(quoted), 6
 			if utf16.IsSurrogate(r) {
 				// Two of a pair give one character, all else U+FFFD.
 				if r = utf16.DecodeRune(r, codeUnit(quoted[size:])); r != utf8.RuneError {

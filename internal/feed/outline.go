@@ -110,9 +110,7 @@ var structure = map[bool]map[role]map[string]role{
 }
 
 // dateNames are the elements that the parser takes for dates.
-var dateNames = map[string]bool{
-	"pubdate": true, "lastbuilddate": true, "date": true, "published": true, "updated": true, "issued": true, "modified": true,
-}
+var dateNames = setOf("pubdate lastbuilddate date published updated issued modified")
 
 const contentNamespace = "http://purl.org/rss/1.0/modules/content/"
 
@@ -286,7 +284,7 @@ func (s *scanner) end(at span) (done bool, err error) {
 		// Else the parser takes the end tag of the outer element for a part of its text.
 		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
 	}
-	if dateNames[localName(closed.name)] && at.to-closed.from > 4*longestDate {
+	if at.to-closed.from > 4*longestDate && dateNames[localName(closed.name)] {
 		// The parser tries a hundred forms, with a copy of the date for each.
 		s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
 	}

@@ -8,12 +8,9 @@ import "strings"
 // rss11 is the namespace of RSS 1.1 (http://inamidst.com/rss1.1/), less the hash at its end.
 const rss11 = "http://purl.org/net/rss1.1"
 
-// isRSS11 says whether the root is that of RSS 1.1, as it is written or after fromRSS11. The Channel of
-// CDF has no namespace.
-func (o *outline) isRSS11() bool {
-	root := strings.ToLower(o.root)
-	return (root == "channel" || root == "rdf") && strings.TrimSuffix(o.space, "#") == rss11
-}
+// isRSS11 says whether the document is RSS 1.1, as it is written or after fromRSS11. CDF, which has a root
+// of the same name, has no namespace.
+func (o *outline) isRSS11() bool { return strings.TrimSuffix(o.space, "#") == rss11 }
 
 // fromRSS11 writes RSS 1.1 as RSS 1.0, of which it is the successor and which the parser knows: the root
 // is not the channel but around it, and there is no list around the entries.
