@@ -210,15 +210,15 @@ func (b *balancer) swallows(at int, name string) bool {
 		return true // a list around the entries, closed or not
 	}
 	if !isEntry(name) {
-		switch localName(member.name) {
-		case "image", "textinput", "source": // have titles and links of their own
+		expected := localName(name)
+		switch local := localName(member.name); {
+		case strings.Contains(member.name, ":") && !strings.Contains(parent.name, ":"):
+			expected = strings.ToLower(name) // an extension, with such elements of its own
+		case local == "image", local == "textinput", local == "source": // have titles and links of their own
 			return false
 		}
-		expected := localName(name)
-		if strings.Contains(member.name, ":") && !strings.Contains(parent.name, ":") {
-			expected = strings.ToLower(name) // extensions have such elements of their own, too
-		}
-		if !neighbours[expected] {
+		atoms := expected == "summary" && localName(parent.name) == "entry" // else HTML's
+		if !neighbours[expected] && !atoms {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,9 +28,9 @@ func wholeFeeds() map[string]string {
 			`<category term="c"></category><summary>About</summary><content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>Long <br/>%[1]s</p></div></content>`+
 			`<published>2026-11-20T13:05:06Z</published></entry>`+"\n", name)
 	}
-	channel := `<title>T</title><link>https://site.example/</link><description>D</description><image><url>u</url><title>T</title><link>l</link></image>` +
+	channel := `<itunes:image href="x"></itunes:image><title>T</title><link>https://site.example/</link><description>D</description><image><url>u</url><title>T</title><link>l</link></image>` +
 		`<itunes:category text="a"><itunes:category text="b"></itunes:category></itunes:category><language>en</language><atom:link href="x"></atom:link>` +
-		`<ttl>60</ttl><category>c</category>`
+		`<ttl>60</ttl><category>c</category><textInput><title>S</title><name>q</name></textInput>`
 	return map[string]string{
 		"RSS": `<rss version="2.0"` + itunes + `><channel>` + channel + item("", "A") + item("", "B") + item("", "C") + `</channel></rss>`,
 		"RDF": `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"` + itunes + `><channel rdf:about="x">` + channel +
@@ -108,19 +109,46 @@ func TestMissingEndTags(t *testing.T) {
 				t.Errorf("%s: title %q, link %q", where, document.Title, document.Link)
 			}
 			want := "the end tag of <" + tag + "> is missing"
-			inImage := strings.Count(body[:at[0]], "<image>") > strings.Count(body[:at[0]], "</image>")
+			inImage := strings.Count(body[:at[0]], "<image>")+strings.Count(body[:at[0]], "<textInput>") >
+				strings.Count(body[:at[0]], "</image>")+strings.Count(body[:at[0]], "</textInput>")
 			switch {
 			case at[1] == len(body):
 				want = "unexpected EOF"
 			case tag == "channel", tag == "item", tag == "entry": // nothing is lost
 				want = ""
-			case inImage && tag != "image", tag == "name", tag == "media:title", tag == "div", tag == "p", tag == "rdf:Seq", tag == "rdf:li":
+			case inImage && tag != "image" && tag != "textInput", tag == "name", tag == "media:title", tag == "div", tag == "p", tag == "rdf:Seq", tag == "rdf:li":
 				want = "" // it is in something else, which is taken as a whole
 			}
 			if !strings.Contains(document.Damage, want) || (document.Damage == "") != (want == "") {
 				t.Errorf("%s: damage %q, want %q", where, document.Damage, want)
 			}
 		}
+	}
+}
+
+// R1.6: what stands behind an element that is not closed is read for itself.
+func TestWhatIsNotClosedSwallowsNothing(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body string
+		want Entry
+	}{
+		"in RSS": {rssWith(`<item><title>A<link>https://a.example/1<guid isPermaLink="false">1<dc:creator>Ann<category>c<description><p>D<pubDate>Fri, 20 Nov 2026 13:05:06 GMT</item>`),
+			Entry{GUID: "1", URL: "https://a.example/1", Title: "A", Author: "Ann", Categories: []string{"c"}, Content: "<p>D</p>", Published: time.Date(2026, 11, 20, 13, 5, 6, 0, time.UTC)}},
+		"in Atom": {atomWith(`<entry><id>1<title>A<link href="https://a.example/1"><category term="c"><summary>S<content>C<updated>2026-11-20T13:05:06Z</entry>`),
+			Entry{GUID: "1", URL: "https://a.example/1", Title: "A", Categories: []string{"c"}, Content: "C", Description: "S", Published: time.Date(2026, 11, 20, 13, 5, 6, 0, time.UTC)}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			document, err := Parse([]byte(test.body), "", base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]Entry{test.want}, document.Entries); diff != "" || document.Damage == "" {
+				t.Errorf("damage %q, -want +got:\n%s", document.Damage, diff)
+			}
+		})
 	}
 }
 
