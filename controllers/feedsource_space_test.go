@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
@@ -117,6 +118,26 @@ func TestAQuotaThatIsUsedUpIsSaidAndLosesNothing(t *testing.T) {
 	w.untilItems("news", hasItems(0)) // all of them are remembered
 }
 
+// R1.10: a database that is full, or was when the entries came, is said on the source as soon as that can be written.
+func TestAFullDatabaseIsSaid(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("much", 3)...)
+	w := newWorld(t)
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/feeditems") {
+			return nil
+		}
+		return &metav1.Status{Code: http.StatusInternalServerError, Message: "etcdserver: mvcc: database space exceeded"}
+	})
+	w.source("news", web.FeedURL())
+	w.untilSource("news", saysOf(v1alpha1.ReasonStorageFull, "database of the cluster (etcd) is full", "3 entries wait", "is tried next at"))
+	w.faults.on(nil)
+	w.clock.Step(15 * time.Minute)
+	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
+	w.untilItems("news", allProcessed(3))
+}
+
 // R1.10: while the cluster's database is full nothing can be written, not even that. The operator goes on, asks seldom, and
 // when there is room everything comes that the feed lists, each entry once. The API server and its etcd are real.
 func TestAFullDatabaseLosesNothing(t *testing.T) {
@@ -130,6 +151,12 @@ func TestAFullDatabaseLosesNothing(t *testing.T) {
 	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 2}))
 
 	database.fillUp()
+	probe := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
+	probe.Spec.SourceRef = v1alpha1.SourceReference{Name: "none", UID: "none"}
+	err := small.Client.Create(t.Context(), probe)
+	if controllers.RefusedForSpace(err) != v1alpha1.ReasonStorageFull {
+		t.Fatalf("the API server answers %#v", err)
+	}
 	var writes atomic.Int64
 	w.faults.on(func(r *http.Request) *metav1.Status {
 		if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "feeds.feed-operator.io") {

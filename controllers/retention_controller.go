@@ -121,7 +121,9 @@ func worth(item *v1alpha1.FeedItem, now time.Time) int {
 
 // remembered leaves out the items whose entries are not in the source's memory: the poll that made them was cut off, and
 // once they are gone the next one would make them again. It remembers them; a week is longer than any interval.
-func (r *RetentionReconciler) remembered(ctx context.Context, source *v1alpha1.FeedSource, items []*v1alpha1.FeedItem, now time.Time) ([]*v1alpha1.FeedItem, error) {
+func (r *RetentionReconciler) remembered(
+	ctx context.Context, source *v1alpha1.FeedSource, items []*v1alpha1.FeedItem, now time.Time,
+) ([]*v1alpha1.FeedItem, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
