@@ -44,7 +44,8 @@ const gateWords = `この(?:記事|ページ|コンテンツ|続き|先)(?:の�
 	`(?:続き|全文|この先)(?:を|は).{0,12}(?:読む|お読み|ご覧|閲覧|ログイン|会員).{0,12}(?:には|ください|いただけます|のみ|限定|必要)|` +
 	`残り\s*[0-9０-９,，]+\s*(?:文字|字)|` +
 	`(?:subscribe|sign up|register|log ?in|sign in|join)(?: now| today)? to (?:continue|keep|read|unlock)|` +
-	`(?:subscribe|sign up|register|log ?in|sign in|join|logged in)(?: now| today)? to (?:access|view|see|read) (?:this|the|our|full|all).{0,20}(?:article|story|content|post|page|text)|` +
+	`(?:subscribe|sign up|register|log ?in|sign in|join|logged in)(?: now| today)? ` +
+	`to (?:access|view|see|read) (?:this|the|our|full|all).{0,20}(?:article|story|content|post|page|text)|` +
 	`to (?:continue|keep) reading(?:,| this| the (?:rest|full)|$)|` +
 	`(?:this|the rest of this|the full) (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?` +
 	`(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |registered )?(?:subscribers|members|users)|` +

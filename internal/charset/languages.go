@@ -165,10 +165,10 @@ func (l *language) readSingles(name, groups string) {
 }
 
 // addCommon adds the ideographs of a character set that are in common use: those whose first byte is in a range.
-func (l *language) addCommon(set encoding.Encoding, first, last, second int) {
+func (l *language) addCommon(set encoding.Encoding, first, last, second byte) {
 	for lead := first; lead <= last; lead++ {
-		for trail := second; trail <= 0xfe; trail++ {
-			text := convert([]byte{byte(lead), byte(trail)}, set)
+		for trail := second; trail < 0xff; trail++ {
+			text := convert([]byte{lead, trail}, set)
 			if r, size := utf8.DecodeRune(text); size == len(text) && unicode.Is(unicode.Han, r) {
 				l.singles[r] = costIdeograph
 			}

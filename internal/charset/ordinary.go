@@ -185,7 +185,7 @@ func costOfSign(before, c, after character) float64 {
 		within += together
 	}
 	switch {
-	case unicode.IsControl(r), r == utf8.RuneError, unicode.Is(unicode.Co, r), !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cf):
+	case r == utf8.RuneError, !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cf):
 		return costBroken
 	case r == '\u00a0':
 		return 4
