@@ -179,7 +179,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"version":"https://jsonfeed.org/version/1","items":{"a":1}}`))
 	f.Add([]byte(`[{"version":"https://jsonfeed.org/version/1"}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		text := trimStart(legalCharacters(decode(body, "")))
+		text := readable(body, "")
 		if len(text) == 0 || text[0] != '{' {
 			return
 		}
