@@ -217,7 +217,7 @@ func (b *balancer) swallows(at int, name string) bool {
 		case local == "image", local == "textinput", local == "source": // have titles and links of their own
 			return false
 		}
-		atoms := expected == "summary" && localName(parent.name) == "entry" // else HTML's
+		atoms := expected == "summary" && localName(parent.name) != "item" // else HTML's
 		if !neighbours[expected] && !atoms {
 			return false
 		}
