@@ -64,8 +64,8 @@ func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1al
 	}
 	r.usable = func(*v1alpha1.AIProvider, any, bool) bool { return true }
 	r.counted = func(described *v1alpha1.AIProvider, calls tally) {
-		described.Status.Calls += calls.calls
-		described.Status.Tokens += calls.tokens
+		described.Status.Calls = sum(described.Status.Calls, calls.calls)
+		described.Status.Tokens = sum(described.Status.Tokens, calls.tokens)
 		described.Status.TokensToday = tokensTodayOf(calls.today, described.Status.TokensToday)
 		described.Status.LastSuccessTime = timeOrKeep(calls.lastSuccess, described.Status.LastSuccessTime)
 	}

@@ -71,7 +71,7 @@ func sayTokens(until time.Time, spent bool, availability schedule.Availability) 
 func tokensTodayOf(known schedule.Tokens, held *v1alpha1.TokensToday) *v1alpha1.TokensToday {
 	today := &v1alpha1.TokensToday{Day: known.Day.Format(time.DateOnly), Used: known.Used, Reserved: known.Reserved}
 	if held != nil && held.Day == today.Day {
-		today.Reserved = max(today.Reserved, held.Reserved)
+		today.Reserved = max(today.Reserved, min(held.Reserved, most))
 	}
 	if held == nil && today.Reserved == 0 {
 		return nil

@@ -25,6 +25,15 @@ type tally struct {
 	today schedule.Tokens
 }
 
+// most is where the counters of a status stop. Up to 2^53 a number of JSON is the same for whoever reads it,
+// and the API server takes no patch whose numbers are none of int64.
+const most = 1e15
+
+// sum adds to a counter of a status, whatever that has come to.
+func sum(counter, added int64) int64 {
+	return min(min(max(counter, 0), most)+min(max(added, 0), most), most)
+}
+
 func (t *tally) empty() bool { return t.calls == 0 }
 
 // count adds a call to the tally, and has it written.
@@ -34,7 +43,7 @@ func (s *services) count(id schedule.Resource, failed *failure.Error, stage v1al
 	found := s.find(id)
 	t := &found.tally
 	t.calls++
-	t.tokens += tokens
+	t.tokens = sum(t.tokens, tokens)
 	if failed == nil {
 		t.succeeded++
 		t.lastSuccess = now
@@ -87,7 +96,7 @@ func (s *services) giveBack(id schedule.Resource, taken tally) {
 	t := &s.find(id).tally
 	t.calls += taken.calls
 	t.succeeded += taken.succeeded
-	t.tokens += taken.tokens
+	t.tokens = sum(t.tokens, taken.tokens)
 	for category, count := range taken.failures {
 		t.failures[category] += count
 	}
@@ -114,7 +123,7 @@ func (t *tally) addTo(status *v1alpha1.ServiceStatus) {
 	failures := maps.Clone(t.failures)
 	for i := range status.Failures {
 		counted := &status.Failures[i]
-		counted.Count += failures[counted.Category]
+		counted.Count = sum(counted.Count, failures[counted.Category])
 		delete(failures, counted.Category)
 	}
 	for _, category := range []v1alpha1.Category{

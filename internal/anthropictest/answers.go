@@ -21,6 +21,15 @@ const endTurn = "end_turn"
 // Summary is a good answer with this summary. Where a verdict was asked for, it is for the article.
 func Summary(text string) Answer { return stopped(endTurn, aitest.Summary(text)) }
 
+// Counted is a good answer with this summary, of which the API counts so many tokens for each of its four sorts. The
+// count is put into the JSON as it is, whatever it is.
+func Counted(text, tokens string) Answer {
+	summary := strconv.Quote(`{"summary":` + strconv.Quote(text) + `}`)
+	return Body(http.StatusOK, "application/json", `{"id":"msg_1","type":"message","role":"assistant","stop_reason":"end_turn",`+
+		`"content":[{"type":"text","text":`+summary+`}],"usage":{"input_tokens":`+tokens+
+		`,"cache_creation_input_tokens":`+tokens+`,"cache_read_input_tokens":`+tokens+`,"output_tokens":`+tokens+`}}`)
+}
+
 // Verdict is an answer with this verdict and this summary.
 func Verdict(valuable, complete bool, explanation, summary string) Answer {
 	return stopped(endTurn, aitest.Verdict(valuable, complete, explanation, summary))

@@ -21,6 +21,14 @@ const stop = "STOP"
 // Summary is a good answer with this summary. Where a verdict was asked for, it is for the article.
 func Summary(text string) Answer { return generated(stop, aitest.Summary(text)) }
 
+// Counted is a good answer with this summary, of which the API counts so many tokens in all. The
+// count is put into the JSON as it is, whatever it is.
+func Counted(text, tokens string) Answer {
+	summary := strconv.Quote(`{"summary":` + strconv.Quote(text) + `}`)
+	return Body(http.StatusOK, "application/json", `{"candidates":[{"finishReason":"STOP","content":{"parts":[{"text":`+summary+`}]}}],`+
+		`"usageMetadata":{"totalTokenCount":`+tokens+`}}`)
+}
+
 // Verdict is an answer with this verdict and this summary.
 func Verdict(valuable, complete bool, explanation, summary string) Answer {
 	return generated(stop, aitest.Verdict(valuable, complete, explanation, summary))

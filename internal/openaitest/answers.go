@@ -26,6 +26,14 @@ const (
 // Summary is a good answer with this summary. Where a verdict was asked for, it is for the article.
 func Summary(text string) Answer { return completion(stop, aitest.Summary(text)) }
 
+// Counted is a good answer with this summary, of which the API counts so many tokens in all. The
+// count is put into the JSON as it is, whatever it is.
+func Counted(text, tokens string) Answer {
+	summary := strconv.Quote(`{"summary":` + strconv.Quote(text) + `}`)
+	return Body(http.StatusOK, "application/json", `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":`+summary+
+		`}}],"usage":{"prompt_tokens":`+tokens+`,"completion_tokens":`+tokens+`,"total_tokens":`+tokens+`}}`)
+}
+
 // Verdict is an answer with this verdict and this summary.
 func Verdict(valuable, complete bool, explanation, summary string) Answer {
 	return completion(stop, aitest.Verdict(valuable, complete, explanation, summary))

@@ -210,6 +210,7 @@ func call(ctx context.Context, link Link, request Request) (response Response, f
 		}
 	}()
 	response, err := link.Provider.Generate(ctx, request)
+	response.Tokens = SumTokens(response.Tokens)
 	if err == nil {
 		return response, breach(response, request)
 	}

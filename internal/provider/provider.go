@@ -52,7 +52,8 @@ type Response struct {
 	Verdict *Verdict
 	// Model that wrote it, as the provider names it.
 	Model string
-	// Tokens that the provider counted, input and output together; 0 where it does not count.
+	// Tokens that the provider counted, input and output together; 0 where it does not count. A chain
+	// takes it for MaxTokens at most.
 	Tokens int64
 }
 

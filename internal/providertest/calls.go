@@ -84,6 +84,31 @@ func (s Subject[P]) returnsTheVerdictAlone(t *testing.T) { // R2.4
 	}
 }
 
+// A count is what the other side says: nonsense of it neither costs the answer, nor passes on. R1.6, R3.9
+func (s Subject[P]) countsWithinBounds(t *testing.T) {
+	for claimed, want := range map[string]int64{
+		"9223372036854775807": provider.MaxTokens, "9007199254740993": provider.MaxTokens,
+		"-9223372036854775808": 0, "-1": 0, "null": 0, "1e3": -1, "17": -1,
+		"99999999999999999999999": provider.MaxTokens, "1e400": provider.MaxTokens, `"many"`: 0,
+	} {
+		server := s.Serve(t)
+		server.Next(s.Counted("One.", claimed))
+		got, err := s.Client(t, server.URL).Generate(t.Context(), Article())
+		if err != nil || got.Summary != "One." {
+			t.Errorf("with %s tokens: %+v, %v", claimed, got, err)
+		}
+		if want >= 0 && got.Tokens != want || want < 0 && (got.Tokens < 17 || got.Tokens > 5000) {
+			t.Errorf("%s tokens are counted as %d", claimed, got.Tokens)
+		}
+	}
+	// Nor does a sum of them: one that broke off, and what was asked once more.
+	server := s.Serve(t)
+	server.Next(s.TooLong, s.Counted("One.", "9223372036854775807"))
+	if got, err := s.Client(t, server.URL).Generate(t.Context(), LongArticle()); err != nil || got.Tokens != provider.MaxTokens {
+		t.Errorf("%d tokens, %v", got.Tokens, err)
+	}
+}
+
 func (s Subject[P]) refusesRequests(t *testing.T) {
 	server := s.Serve(t)
 	p := s.Client(t, server.URL)

@@ -49,6 +49,8 @@ type Subject[P Client] struct {
 	New func(cfg modelapi.Config) (P, error)
 
 	Summary func(text string) aitest.Answer
+	// Counted is a good answer of which the API counts so many tokens, as JSON.
+	Counted func(text, tokens string) aitest.Answer
 	Text    func(text string) aitest.Answer
 	Verdict func(valuable, complete bool, explanation, summary string) aitest.Answer
 	// CutOff broke off after this, for want of room.

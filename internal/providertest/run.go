@@ -5,7 +5,7 @@ package providertest
 
 import "testing"
 
-// Run runs what every provider must hold. It is for R1.7, R2.4, R2.5, R2.6, R3.1, R3.3, R3.9 and R5.6.
+// Run runs what every provider must hold. It is for R1.7, R2.4, R2.5, R2.6, R1.6, R3.1, R3.3, R3.9 and R5.6.
 func (s Subject[P]) Run(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
@@ -23,6 +23,7 @@ func (s Subject[P]) Run(t *testing.T) {
 		"keeps the failures of the way out":            s.keepsFailures,
 		"shortens an article once":                     s.shortensOnce,
 		"makes the best of an answer that broke off":   s.readsWhatBrokeOff,
+		"counts tokens within bounds":                  s.countsWithinBounds,
 		"sends documents as they are":                  s.sendsDocuments,
 		"knows what its API means":                     s.knowsWhatIsMeant,
 	} {

@@ -54,9 +54,6 @@ func written(answer *sdk.Message) string {
 
 // tokens are those of the prompt, also where it was cached, and those of the answer with its thoughts.
 func tokens(answer *sdk.Message) int64 {
-	usage, sum := answer.Usage, int64(0)
-	for _, count := range []int64{usage.InputTokens, usage.CacheCreationInputTokens, usage.CacheReadInputTokens, usage.OutputTokens} {
-		sum += min(max(count, 0), 1e12)
-	}
-	return sum
+	usage := answer.Usage
+	return provider.SumTokens(usage.InputTokens, usage.CacheCreationInputTokens, usage.CacheReadInputTokens, usage.OutputTokens)
 }

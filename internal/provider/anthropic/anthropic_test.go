@@ -20,7 +20,7 @@ import (
 // subject is Anthropic to those who test all providers.
 var subject = providertest.Subject[*Provider]{
 	Model: "claude-haiku-4-5", Start: anthropictest.New, New: New,
-	Summary: anthropictest.Summary, Text: anthropictest.Text, Verdict: anthropictest.Verdict, CutOff: anthropictest.MaxTokens,
+	Summary: anthropictest.Summary, Counted: anthropictest.Counted, Text: anthropictest.Text, Verdict: anthropictest.Verdict, CutOff: anthropictest.MaxTokens,
 	Error: func(status int, message string) anthropictest.Answer {
 		return anthropictest.Error(status, invalid, message)
 	},

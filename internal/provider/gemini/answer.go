@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
 )
 
 // Why a model stopped, as https://ai.google.dev/api/generate-content#FinishReason has it. Reasons
@@ -29,7 +31,7 @@ type wireContent struct {
 		BlockReason string `json:"blockReason"`
 	} `json:"promptFeedback,omitempty"`
 	UsageMetadata struct {
-		TotalTokenCount int64 `json:"totalTokenCount"`
+		TotalTokenCount modelapi.Tokens `json:"totalTokenCount"`
 	} `json:"usageMetadata"`
 	ModelVersion string     `json:"modelVersion,omitempty"`
 	Error        *wireError `json:"error,omitempty"`
@@ -73,7 +75,7 @@ func (c *call) read(answer *http.Response, body []byte) ([]byte, error) {
 	case json.Unmarshal(body, &wire) != nil:
 		return nil, api.Malformed()
 	}
-	c.tokens, c.model = max(wire.UsageMetadata.TotalTokenCount, 0), api.Writer(wire.ModelVersion)
+	c.tokens, c.model = int64(wire.UsageMetadata.TotalTokenCount), api.Writer(wire.ModelVersion)
 	switch feedback := wire.PromptFeedback; {
 	case wire.Error != nil:
 		return nil, c.provider.refused(wire.Error.Code, http.Header{}, body)

@@ -18,7 +18,7 @@ import (
 // subject is Gemini to those who test all providers.
 var subject = providertest.Subject[*Provider]{
 	Model: "gemini-2.5-flash", Start: geminitest.New, New: New,
-	Summary: geminitest.Summary, Text: geminitest.Text, Verdict: geminitest.Verdict, CutOff: geminitest.MaxTokens,
+	Summary: geminitest.Summary, Counted: geminitest.Counted, Text: geminitest.Text, Verdict: geminitest.Verdict, CutOff: geminitest.MaxTokens,
 	Error: func(status int, message string) geminitest.Answer {
 		return geminitest.Error(status, "INVALID_ARGUMENT", message)
 	},

@@ -56,7 +56,7 @@ func (a *API) Generate(ctx context.Context, request provider.Request, ask Ask) (
 	var cutOff *Answer // that which broke off
 	for room := int64(OutputTokens); ; {
 		this := ask(ctx, prompt, room)
-		tokens += this.Response.Tokens
+		tokens = provider.SumTokens(tokens, this.Response.Tokens)
 		if FailedWith(this.Err, typeInvalidRequest) && !this.RoomRefused { // not every model reads documents
 			if text, ok := prompt.WithoutDocument(); ok {
 				prompt = text

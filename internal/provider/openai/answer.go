@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
 )
 
 // Why a model stopped, as https://platform.openai.com/docs/api-reference/chat/object has it. Other
@@ -37,9 +40,9 @@ var (
 type wireCompletion struct {
 	Choices []wireChoice `json:"choices"`
 	Usage   struct {
-		Prompt     int64 `json:"prompt_tokens"`
-		Completion int64 `json:"completion_tokens"`
-		Total      int64 `json:"total_tokens"`
+		Prompt     modelapi.Tokens `json:"prompt_tokens"`
+		Completion modelapi.Tokens `json:"completion_tokens"`
+		Total      modelapi.Tokens `json:"total_tokens"`
 	} `json:"usage"`
 	Model string `json:"model"`
 }
@@ -83,7 +86,7 @@ func (c *call) readCompletion(header http.Header, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	api := c.provider.api
-	c.tokens, c.model = max(wire.Usage.Total, wire.Usage.Prompt+wire.Usage.Completion, 0), api.Writer(wire.Model)
+	c.tokens, c.model = provider.SumTokens(int64(max(wire.Usage.Total, wire.Usage.Prompt+wire.Usage.Completion))), api.Writer(wire.Model)
 	if len(wire.Choices) == 0 {
 		return nil, api.Empty("")
 	}

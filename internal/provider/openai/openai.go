@@ -90,7 +90,7 @@ func (p *Provider) Generate(ctx context.Context, request provider.Request) (prov
 		for {
 			used := p.dialect()
 			answer, refused := p.ask(ctx, used, prompt, request, room)
-			tokens += answer.Response.Tokens
+			tokens = provider.SumTokens(tokens, answer.Response.Tokens)
 			// That there is no more room for a second try is no reason to leave the limit out of the first.
 			if refused != nil && !(room > modelapi.OutputTokens && refused.tooMuchRoom) && p.learn(used, *refused) {
 				continue

@@ -17,7 +17,7 @@ const invalid = "invalid_request_error"
 // subject is OpenAI to those who test all providers.
 var subject = providertest.Subject[*Provider]{
 	Model: "gpt-5-mini", Start: openaitest.New, New: New,
-	Summary: openaitest.Summary, Text: openaitest.Text, Verdict: openaitest.Verdict, CutOff: openaitest.Length,
+	Summary: openaitest.Summary, Counted: openaitest.Counted, Text: openaitest.Text, Verdict: openaitest.Verdict, CutOff: openaitest.Length,
 	Error: func(status int, message string) openaitest.Answer {
 		return openaitest.Error(status, invalid, "odd", message)
 	},
