@@ -351,7 +351,7 @@ func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) {
 			return refuse(http.StatusMovedPermanently, "Location", map[string]string{"/feed.xml": "/other.xml"}[r.URL.Path]+"?token=geheim")(w, r)
 		}, failed(1, host+" redirects in a circle: after 2 redirects it leads back")},
 		{"the metadata of a cloud", refuse(http.StatusFound, "Location", "http://169.254.169.254/latest/meta-data?token=geheim"),
-			failed(2, "169.254.169.254 has the address 169.254.169.254, which is private or reserved and therefore refused")},
+			failed(2, "The address of 169.254.169.254 is private, reserved or denied, and therefore refused")},
 		{"a web page", text("text/html", `<!doctype html><html><head><link rel="alternate" type="application/rss+xml" href="/rss.xml"></head><body>News</body></html>`),
 			step{failures: 3, reason: v1alpha1.ReasonNotAFeed, says: []string{"a web page, not with a feed", s.web.URL + "/rss.xml"}}},
 		{"a bomb", bomb, failed(4, "The answer of "+host+" is larger than the limit of 10 MiB")},

@@ -301,6 +301,7 @@ func TestItEndsAsItSays(t *testing.T) {
 		{[]string{"preview", "https://example.org/", "--secret-from-env", "a/apiKey=" + key}, 2, "is not set"},
 		{[]string{"preview", "https://example.org/", "--secret-from-env", key}, 2, "after an equals sign"},
 		{[]string{"preview", web.URL + "/" + key, "--secret-from-env", "a/apiKey=FEED_TEST_KEY", "--allow-cidr", "127.0.0.0/8"}, 1, "PollFailed: The server"},
+		{[]string{"preview", web.URL}, 1, "127.0.0.1 has the address 127.0.0.1, which is refused: it is private or reserved. To reach it, use --allow-cidr=127.0.0.1/32."},
 		{[]string{"preview", "-f", "/nowhere"}, 1, "/nowhere"},
 		{[]string{"import"}, 2, "accepts 1 arg"},
 		{[]string{"import", "/nowhere"}, 1, "/nowhere"},

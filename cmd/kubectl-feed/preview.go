@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/preview"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/terminal"
 )
 
 // previewFlags are what a person can set for a preview.
@@ -117,7 +119,7 @@ func (f *previewFlags) run(command *cobra.Command, args []string, cluster *clust
 	}
 	out := outbound.New(outbound.Config{
 		UserAgent:  "feed-operator/" + version + " (preview; +https://github.com/feed-operator/feed-operator)",
-		AllowCIDRs: allowed, AllowHTTP: f.allowHTTP,
+		AllowCIDRs: allowed, AllowHTTP: f.allowHTTP, Refused: tellRefusals(command.ErrOrStderr()),
 	})
 	previewer := &preview.Previewer{
 		Objects: objects, Outbound: out, Providers: connect.Providers(out), Destinations: connect.Destinations(out),
@@ -127,6 +129,19 @@ func (f *previewFlags) run(command *cobra.Command, args []string, cluster *clust
 		return preview.WriteItems(command.Context(), command.OutOrStdout(), previewer, sources, f.output)
 	}
 	return preview.Write(command.Context(), command.OutOrStdout(), previewer, sources)
+}
+
+// tellRefusals tells once of each address that is not connected to, and what would allow it: it is the
+// network of who runs this.
+func tellRefusals(to io.Writer) func(host string, address netip.Addr, because string) {
+	var told sync.Map
+	return func(host string, address netip.Addr, because string) {
+		if _, before := told.LoadOrStore(address, true); !before {
+			plain := address.WithZone("")
+			_, _ = fmt.Fprintf(to, "%s has the address %s, which is refused: %s. To reach it, use --allow-cidr=%s/%d.\n",
+				terminal.Line(host), address, because, plain, plain.BitLen())
+		}
+	}
 }
 
 // gather reads what is to be previewed.

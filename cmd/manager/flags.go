@@ -12,12 +12,14 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
@@ -31,7 +33,7 @@ type flags struct {
 	leaderElect                  bool
 	leaderElectionNamespace      string
 	namespaces                   []string
-	allowCIDRs                   []netip.Prefix
+	allowCIDRs, denyCIDRs        []netip.Prefix
 	allowHTTP                    bool
 	workers, pollWorkers         int
 	requestsPerHost              int
@@ -57,7 +59,8 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
 	set.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several replicas do the work, the others stand by")
 	set.StringVar(&f.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; inside a cluster, that of the operator")
-	cidrs := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that feeds and pages may be fetched from; repeatable")
+	allowed := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that may be reached; an address at which a cloud serves credentials must be named alone, such as 169.254.169.254/32; repeatable")
+	denied := set.StringArray("deny-cidr", nil, "address range that is never reached, be it public or within --allow-cidr; repeatable")
 	set.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http:// for providers and destinations")
 	set.IntVar(&f.workers, "workers", 128, "items worked on at the same time at most")
 	set.IntVar(&f.pollWorkers, "poll-workers", 32, "feeds polled at the same time at most")
@@ -81,12 +84,11 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	case set.NArg() > 0:
 		return nil, false, fmt.Errorf("unexpected argument %q: everything is set by flags, see --help", set.Arg(0))
 	}
-	for _, text := range *cidrs {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, false, fmt.Errorf("--allow-cidr %q is not an address range such as 10.0.0.0/8 or fd00::/8", text)
-		}
-		f.allowCIDRs = append(f.allowCIDRs, prefix.Masked())
+	if f.allowCIDRs, err = parseCIDRs("allow-cidr", *allowed); err != nil {
+		return nil, false, err
+	}
+	if f.denyCIDRs, err = parseCIDRs("deny-cidr", *denied); err != nil {
+		return nil, false, err
 	}
 	if f.feedsBaseURL, err = parseBaseURL(*baseURL); err != nil {
 		return nil, false, err
@@ -97,6 +99,18 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 // tooTalkative is the first level of logging at which what is read from the API server is logged,
 // Secrets included.
 const tooTalkative = zapcore.Level(-6)
+
+func parseCIDRs(flag string, texts []string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("--%s %q is not an address range such as 10.0.0.0/8 or fd00::/8", flag, text)
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, nil
+}
 
 func parseBaseURL(text string) (*url.URL, error) {
 	if text == "" {
@@ -122,6 +136,17 @@ func (f *flags) check() error {
 		return errors.New("--host-interval must not be negative")
 	}
 	return nil
+}
+
+// outbound is how the operator reaches others. Which addresses it does not connect to is for the log
+// alone to know.
+func (f *flags) outbound(log logr.Logger) outbound.Config {
+	return outbound.Config{
+		UserAgent: userAgent(), AllowCIDRs: f.allowCIDRs, DenyCIDRs: f.denyCIDRs, AllowHTTP: f.allowHTTP,
+		Refused: func(host string, address netip.Addr, because string) {
+			log.Info("Address refused", "host", host, "address", address.String(), "because", because)
+		},
+	}
 }
 
 func (f *flags) restConfig() (*rest.Config, error) {

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := outbound.New(outbound.Config{UserAgent: userAgent(), AllowCIDRs: flags.allowCIDRs, AllowHTTP: flags.allowHTTP})
+	out := outbound.New(flags.outbound(ctrl.Log.WithName("outbound")))
 	if err := controllers.Setup(ctx, manager, controllers.Options{
 		Clock:           clock.RealClock{},
 		Outbound:        out,
@@ -88,7 +88,8 @@ func run(ctx context.Context, args []string) error {
 	if err := manager.Add(&spareMemory{cache: manager.GetCache(), heap: heapSize, free: debug.FreeOSMemory}); err != nil {
 		return err
 	}
-	log.Info("Manager starting", "version", version, "workers", flags.workers, "allowHTTP", flags.allowHTTP, "allowCIDRs", flags.allowCIDRs)
+	log.Info("Manager starting", "version", version, "workers", flags.workers, "allowHTTP", flags.allowHTTP, "allowCIDRs", flags.allowCIDRs,
+		"denyCIDRs", flags.denyCIDRs)
 	return manager.Start(ctx)
 }
 

@@ -217,6 +217,7 @@ func TestFlagsThatMakeNoSenseAreExplained(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{
 		"--allow-cidr=localhost":       "is not an address range",
+		"--deny-cidr=10.0.0.1":         "is not an address range",
 		"--workers=0":                  "must be at least 1",
 		"--zap-log-level=6":            "Secrets included", // R5.6
 		"--feeds-base-url=example.org": "must be a full http:// or https:// URL",

@@ -10,7 +10,6 @@ package outbound
 
 import (
 	"crypto/tls"
-	"net"
 	"net/http"
 	"net/netip"
 	"time"
@@ -33,8 +32,13 @@ type Config struct {
 	// UserAgent is sent with every request.
 	UserAgent string
 	// AllowCIDRs are networks, IPv4 or IPv6, that may be reached although their addresses are
-	// private or reserved.
+	// private or reserved. Addresses at which clouds serve credentials must be named alone (/32, /128).
 	AllowCIDRs []netip.Prefix
+	// DenyCIDRs are networks that are not reached, though they are public or within AllowCIDRs.
+	DenyCIDRs []netip.Prefix
+	// Refused is told of each address that was not connected to, and why, for those who run this: no
+	// error names the address. It must not block. Nil is not told.
+	Refused func(host string, address netip.Addr, because string)
 	// AllowHTTP lets requests that demand TLS use plain http.
 	AllowHTTP bool
 	// Now is the clock that dates in answers are compared with. Default: time.Now.
@@ -52,12 +56,13 @@ type Client struct {
 	now       func() time.Time
 }
 
-// New returns a client that reaches public addresses and those of cfg.AllowCIDRs. It ignores the
-// proxies of the environment: what a proxy would connect to could not be guarded.
+// New returns a client that reaches public addresses and those of cfg.AllowCIDRs, but none of
+// cfg.DenyCIDRs. It ignores the proxies of the environment: what a proxy would connect to could not be
+// guarded.
 func New(cfg Config) *Client {
 	client := &Client{
-		transport: newTransport(cfg.AllowCIDRs),
-		fresh:     newTransport(cfg.AllowCIDRs),
+		transport: newTransport(cfg),
+		fresh:     newTransport(cfg),
 		userAgent: cfg.UserAgent,
 		allowHTTP: cfg.AllowHTTP,
 		now:       cfg.Now,
@@ -70,10 +75,10 @@ func New(cfg Config) *Client {
 	return client
 }
 
-func newTransport(allowed []netip.Prefix) *http.Transport {
+func newTransport(cfg Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil,
-		DialContext:            newDialer(allowed).DialContext,
+		DialContext:            newDialer(cfg).dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    tlsHandshakeTimeout,
 		MaxIdleConns:           maxIdleConns,
@@ -85,8 +90,4 @@ func newTransport(allowed []netip.Prefix) *http.Transport {
 		// Without pings a connection that died quietly would fail every request that shares it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
-}
-
-func newDialer(allowed []netip.Prefix) *net.Dialer {
-	return &net.Dialer{Timeout: dialTimeout, Control: newGuard(allowed).control}
 }

@@ -61,9 +61,9 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 			fmt.Sprintf("The request to %s was interrupted.", host), cause)
 	}
 	if refused, ok := errors.AsType[*refusedError](err); ok {
-		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeAddressRefused, refused.message(host), err)
+		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeAddressRefused, refused.message(host), refused)
 	}
-	known := failure.Classify(err)
+	known, shown := failure.Classify(err), &discreet{err}
 	kind := known.Type
 	switch {
 	case isHandshake(err):
@@ -81,12 +81,12 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 		case errors.Is(err, context.DeadlineExceeded):
 			message = fmt.Sprintf("%s did not answer completely within %s.", host, timeout)
 		}
-		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeTimeout, message, err)
+		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeTimeout, message, shown)
 	case failure.TypeDNS:
-		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeDNS, noAddress(at, err), err)
+		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeDNS, noAddress(at, err), shown)
 	case failure.TypeTLS:
 		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeTLS,
-			fmt.Sprintf("No secure connection to %s could be made: %v.", host, err), err)
+			fmt.Sprintf("No secure connection to %s could be made: %v.", host, shown), shown)
 	case failure.TypeConnection:
 		message := fmt.Sprintf("The connection to %s could not be made, or broke before the answer was complete.", host)
 		if isDial(err) {
@@ -95,18 +95,18 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 				message = fmt.Sprintf("No connection to %s could be made: nothing answers there at this port.", host)
 			}
 		}
-		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeConnection, message, err)
+		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeConnection, message, shown)
 	}
 	if known.Category == v1alpha1.CategoryNetwork {
 		return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeConnection,
-			fmt.Sprintf("The connection to %s broke before the answer was complete.", host), err)
+			fmt.Sprintf("The connection to %s broke before the answer was complete.", host), shown)
 	}
 	// Nothing about the network: the other side sent what is not HTTP, or headers without end.
 	message := fmt.Sprintf("%s sent an answer that is malformed: it is not HTTP as it should be.", host)
 	if isOversized(err) {
 		message = fmt.Sprintf("%s sent an answer with headers larger than %d KiB.", host, maxHeaderBytes>>10)
 	}
-	return failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed, message, err)
+	return failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed, message, shown)
 }
 
 // bodyFailure is for an answer whose body could not be read to its end.

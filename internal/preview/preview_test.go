@@ -237,7 +237,7 @@ func TestAFeedThatCannotBeReadIsExplained(t *testing.T) {
 	web := feedtest.New(t)
 	p := newPreviewer(t, source(web))
 	p.Outbound = outbound.New(outbound.Config{})
-	if _, err := show(t, p); err == nil || !strings.Contains(err.Error(), "private or reserved") {
+	if _, err := show(t, p); err == nil || !strings.Contains(err.Error(), "private, reserved or denied") {
 		t.Errorf("a loopback address was reached: %v", err)
 	}
 	if _, err := show(t, newPreviewer(t, source(web, "secretRef: {name: none}"))); err == nil || !strings.Contains(err.Error(), `Secret "none" does not exist`) {
