@@ -75,7 +75,7 @@ func (c *Composer) newDraft(m Material, l Limits) (*draft, error) {
 		return nil, failure.Wrap(v1alpha1.CategoryValidation, failure.TypeUnsupported,
 			"The content warning cannot be made: "+explain("content warning", err).Error()+".", err)
 	}
-	d.warning = prose.Clip(oneLine(tidy(warning)), max(l.MaxCharacters/4, 1))
+	d.warning = clipped(oneLine(tidy(warning)), max(l.MaxCharacters/4, 1))
 	if d.link != "" {
 		values.URL = linkMark
 	}
@@ -126,6 +126,14 @@ func (d *draft) fit() (string, error) {
 		fmt.Sprintf("Not even the link fits the %d characters that the server allows.", d.limits.MaxCharacters))
 }
 
+// clipped is a line of at most limit characters.
+func clipped(line string, limit int) string {
+	if prose.Count(line) <= limit {
+		return line
+	}
+	return unlinkedEnd(prose.Clip(line, max(limit-1, 1))) // room for what parts a domain
+}
+
 func summary(values *fields) *string { return &values.Summary }
 
 func title(values *fields) *string { return &values.Title }
@@ -142,6 +150,9 @@ func (d *draft) shorten(l *layout, values fields, part func(*fields) *string, le
 	whole := *cut
 	sizeWith := func(kept string) int {
 		*cut = kept
+		if kept != whole {
+			*cut = unlinkedEnd(kept)
+		}
 		_, size, err := d.size(l, values)
 		if err != nil {
 			return math.MaxInt
@@ -155,7 +166,7 @@ func (d *draft) shorten(l *layout, values fields, part func(*fields) *string, le
 		if one > limit || room < least {
 			return "", false
 		}
-		*cut = prose.CutBy(whole, room, func(kept string) int { return sizeWith(kept) - one + 1 })
+		*cut = unlinkedEnd(prose.CutBy(whole, room, func(kept string) int { return sizeWith(kept) - one + 1 }))
 	}
 	text, size, err := d.size(l, values)
 	return text, err == nil && size <= limit && text != ""

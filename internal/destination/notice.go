@@ -3,12 +3,10 @@
 
 package destination
 
-import (
-	"github.com/feed-operator/feed-operator/internal/prose"
-)
+import "strings"
 
 // Notice is what a person is told of a failure. Title and Error are untrusted; all of it is shown as
-// plain text without mentions or further links.
+// plain text without mentions, hashtags or further links.
 type Notice struct {
 	// Subject says what has failed, such as an item by its namespace and name.
 	Subject string
@@ -51,6 +49,8 @@ func ComposeNotice(n Notice, visibility string, l Limits) (Post, error) {
 	if err != nil {
 		return Post{}, err
 	}
+	// Advice is the operator's own, and a command in it must be whole where it is copied.
+	d.values.FeedTitle = strings.ReplaceAll(d.values.FeedTitle, string(wordJoiner), "")
 	text, err := d.fitNotice()
 	if err != nil {
 		return Post{}, err
@@ -63,7 +63,7 @@ func ComposeNotice(n Notice, visibility string, l Limits) (Post, error) {
 // fitNotice returns the form of a notice that fits and says most.
 func (d *draft) fitNotice() (string, error) {
 	short := d.values
-	short.Title = prose.Clip(short.Title, shortNoticeTitle)
+	short.Title = clipped(short.Title, shortNoticeTitle)
 	untitled := without(d.values, title)
 	bare := untitled
 	bare.FeedTitle = ""

@@ -73,7 +73,8 @@ func TestComposeNotice(t *testing.T) {
 func TestANoticePingsNobody(t *testing.T) {
 	t.Parallel()
 	notice := broken
-	notice.Title, notice.Error = "@everybody look", "Last error: see https://evil.example/ or ask @admin@evil.example"
+	notice.Title, notice.Error = "@everybody look at #this", "Last error: see https://evil.example/ or t.me/scam, or ask @admin@evil.example"
+	notice.Advice = "To retry: kubectl annotate feeditem x feeds.feed-operator.io/retry=1"
 	post, err := ComposeNotice(notice, "direct", Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +82,10 @@ func TestANoticePingsNobody(t *testing.T) {
 	if strings.Contains(post.Text, "@everybody") || strings.Contains(post.Text, " @") || strings.Contains(post.Text, "evil.example/") {
 		t.Errorf("told:\n%s", post.Text)
 	}
+	if !strings.HasSuffix(post.Text, notice.Advice) { // to be copied
+		t.Errorf("the advice is not as it was:\n%q", post.Text)
+	}
+	wantNothingFound(t, post.Text, post.Link, notice.Advice)
 }
 
 // Whatever is told, it fits, and its link is whole.

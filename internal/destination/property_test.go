@@ -6,6 +6,7 @@ package destination
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ var scripts = []string{
 	"国土水資源庁は、河川の水位を予測する新しい仕組みの運用を開始する。", "「はい。」", "と述べた。", "か\u3099", "葛\U000e0100",
 	"أعلنت وزارة النقل اليوم عن إغلاق الجسر الرئيسي. ", "שלום לכם. ", "می\u200cخواهم ", "नमस्ते ", "क्षि", "क्\u200dष", "กระทรวงคมนาคม", "한국어 ",
 	"👩‍👩‍👧‍👦", "👩🏽‍💻", "🇯🇵", "🇯", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "❤️", "1️⃣", "e\u0301", "\u0301", "a\u0323\u0301",
+	"t.me/scam ", "bit.ly/x", "example.com", "Example.COM ", "ｔ．ｍｅ", "bit｡ly", "t。me", "пример.рф", "例子.中国です", "README.md ", "Node.js ", "v1.2.3 ",
+	"U.S. ", ".co", "foo.", "com", ".me/", "foo.community ", "xn--e1afmkfd.xn--p1ai ", "i❤.ws ", "press@northwind.com ", "evil.co.uk,", "a.", strings.Repeat("x.community ", 30),
+	"#Crypto", "＃仮想通貨", "﹟tag ", "##two", "@#both", "#@both", "#1 ", "C# ", "#1st", "#2026年", "#️⃣", "#_x", "#", "$BTC ", "(#in)", "/#path",
 	"@alice", "@bob@infosec.example", "＠carl", "@", "a@b", "é@dora", "@\u200deve", "@\u200bfred", "press@northwind.example ", "#tag ", "＃タグ ", "(", ")",
 	"https://evil.example/a?b#c", "www.evil.example ", "ht", "tp://", "://", "mailto:a@b.example ", "(https://evil.example)",
 	"\u202e", "\u2066", "\u200f", "\u200b", "\u200d", "\u200c", "\u0000", "\u00ad", "\ufeff", linkMark, lineMark, "\ufffd",
@@ -40,6 +44,33 @@ var templates = []string{
 
 // ping is what some server may take for a mention.
 var ping = regexp.MustCompile(`(?:^|[^A-Za-z0-9_])[@＠﹫]\pM*[\pL\pN_]`)
+
+// What servers and programs find in a text, by the rules that Mastodon
+// (https://github.com/mastodon/mastodon/blob/main/app/models/tag.rb) and twitter-text
+// (https://github.com/twitter/twitter-text, validHashtag and validUrlWithoutProtocol) publish.
+var (
+	foundHashtag = regexp.MustCompile(`(?:^|[^=/)\pL\pM\p{Nd}])[#＃﹟][\pL\pM\p{Nd}_][\pL\pM\p{Nd}_·・]*`)
+	foundLink    = regexp.MustCompile(`(?i)https?://|\bwww\.|[^\s\pP\pC][.．｡﹒․]` +
+		`(?:com|me|ly|md|co|community|uk|ws|it|ａｉ|ｍｅ|xn--p1ai|рф|中国)(?:[^0-9a-z@+-]|$)|[0-9a-z]。me(?:[^0-9a-z@+-]|$)`)
+)
+
+// wantNothingFound fails where a text has a link or a hashtag but for those that it is meant to have.
+func wantNothingFound(t rapid.TB, text string, meant ...string) {
+	t.Helper()
+	for _, own := range meant {
+		if own != "" {
+			text = strings.ReplaceAll(text, own, " ")
+		}
+	}
+	if found := foundLink.FindString(text); found != "" {
+		t.Fatalf("the link %q is found in %q", found, text)
+	}
+	for _, found := range foundHashtag.FindAllString(text, -1) {
+		if strings.Trim(found[strings.IndexAny(found, hashSigns):], hashSigns+"0123456789") != "" {
+			t.Fatalf("the hashtag %q is found in %q", found, text)
+		}
+	}
+}
 
 func drawMaterial(t *rapid.T) Material {
 	text := func(label string, most int) string {
@@ -102,6 +133,10 @@ func TestComposeKeepsItsPromises(t *testing.T) {
 			if ping.MatchString(post.ContentWarning) {
 				t.Fatalf("content warning %q has a mention", post.ContentWarning)
 			}
+			meant := append([]string{post.Link, "https://mine.example/abc"}, style.Hashtags.of(m.Categories)...)
+			slices.SortFunc(meant, func(a, b string) int { return len(b) - len(a) }) // one may begin another
+			wantNothingFound(t, post.Text, meant...)
+			wantNothingFound(t, post.ContentWarning)
 			again, err := composer.Compose(m, limits)
 			if err != nil || again != post {
 				t.Fatalf("the same item gave %+v, then %+v, %v", post, again, err)
@@ -163,6 +198,10 @@ func checkCharacters(t rapid.TB, m Material, style Style, post Post) {
 		}, text)
 	}
 	known := map[string]bool{"…": true, "\n": true}
+	for _, dot := range dots + string(fullStop) { // before them, what parts a domain may stand
+		text := string(wordJoiner) + string(dot)
+		post.Text, post.ContentWarning = strings.ReplaceAll(post.Text, text, string(dot)), strings.ReplaceAll(post.ContentWarning, text, string(dot))
+	}
 	learn := func(text string) {
 		for cluster := graphemes.FromString(text); cluster.Next(); {
 			known[shown(cluster.Value())] = true

@@ -14,15 +14,19 @@ import (
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
-// Text of feeds and models must not ping anybody, link anywhere, hide anything, or change the
-// direction of what stands around it. Right-to-left text needs nothing for that: each paragraph of
+// Text of feeds and models must not ping anybody, link anywhere, be found under a hashtag, hide
+// anything, or change the direction of what stands around it. Right-to-left text needs nothing for that: each paragraph of
 // a post finds its own direction by its first letter.
 
 // maxCluster is more bytes than any character that people write needs. Without a bound, one
 // "character" could be megabytes of accents.
 const maxCluster = 64
 
-const atSigns = "@＠﹫"
+const (
+	atSigns   = "@＠﹫"
+	hashSigns = "#＃﹟"
+	signs     = atSigns + hashSigns
+)
 
 const (
 	linkStart = `(?:[a-z0-9+.-]*://|\bwww\.|\b(?:mailto|xmpp|magnet):)`
@@ -42,7 +46,7 @@ var (
 
 // plainLine makes outside text a line that is safe to show, of at most limit code points.
 func plainLine(text string, limit int) string {
-	return oneLine(harmless(text, limit))
+	return unlinked(oneLine(harmless(text, limit)))
 }
 
 // plainText does the same, and keeps lines and paragraphs.
@@ -50,7 +54,7 @@ func plainText(text string, limit int) string {
 	text = spaces.ReplaceAllString(harmless(text, limit), " ")
 	text = emptyLines.ReplaceAllString(text, "\n\n")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, " \n", "\n"), "\n ", "\n")
-	return strings.TrimSpace(text)
+	return unlinked(strings.TrimSpace(text))
 }
 
 // oneLine puts text on one line with single spaces.
@@ -69,11 +73,11 @@ func harmless(text string, limit int) string {
 	// What is taken out may bring together what must go as well.
 	for range 3 {
 		before := text
-		if text = withoutLinks(withoutMentions(text)); text == before {
+		if text = withoutLinks(withoutSigns(text)); text == before {
 			break
 		}
 	}
-	return withoutMentions(text)
+	return withoutSigns(text)
 }
 
 // printable removes control characters, and what is no character at all.
@@ -131,22 +135,20 @@ func withoutMatches(text string, links *regexp.Regexp) string {
 	return out.String() + text[end:]
 }
 
-// withoutMentions removes the @ of everything that a server may take for a mention. Servers differ
-// in what they let stand before it; an address like name@example.com is none for any of them.
-func withoutMentions(text string) string {
-	if !strings.ContainsAny(text, atSigns) {
+// withoutSigns removes the @ of everything that a server may take for a mention, and the # of what it may
+// take for a hashtag. Servers differ in what they let stand before them; an address like
+// name@example.com is none for any of them, nor is C#, nor a number such as #1.
+func withoutSigns(text string) string {
+	if !strings.ContainsAny(text, signs) {
 		return text
 	}
 	var out joined
 	for cluster := graphemes.FromString(text); cluster.Next(); {
 		value := cluster.Value()
-		if strings.ContainsAny(value, atSigns) {
-			first, size := utf8.DecodeRuneInString(value)
-			next, _ := utf8.DecodeRuneInString(text[cluster.End():])
+		if strings.ContainsAny(value, signs) {
+			sign, size := utf8.DecodeRuneInString(value)
 			last, _ := utf8.DecodeLastRuneInString(out.String())
-			address := last <= unicode.MaxASCII && isWord(last) && isWord(next)
-			alone := next != utf8.RuneError && !isWord(next) && !strings.ContainsRune(atSigns, next)
-			if size != len(value) || !strings.ContainsRune(atSigns, first) || !address && !alone {
+			if size != len(value) || !isPlain(sign, last <= unicode.MaxASCII && isWord(last), text[cluster.End():]) {
 				out.skip()
 				continue
 			}
@@ -154,6 +156,33 @@ func withoutMentions(text string) string {
 		out.add(value)
 	}
 	return out.String()
+}
+
+// isPlain says of a sign that it begins neither a mention nor a hashtag. afterWord says that it follows a
+// word of ASCII, and rest is what follows it.
+func isPlain(sign rune, afterWord bool, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	switch {
+	case strings.ContainsRune(hashSigns, sign):
+		return afterWord || rest != "" && !strings.ContainsRune(signs, next) && !beginsHashtag(rest)
+	case strings.ContainsRune(atSigns, sign):
+		return afterWord && isWord(next) || rest != "" && !isWord(next) && !strings.ContainsRune(signs, next)
+	}
+	return false
+}
+
+// beginsHashtag says whether a text begins with the name of a hashtag: digits alone are none
+// (https://github.com/mastodon/mastodon/blob/main/app/models/tag.rb).
+func beginsHashtag(text string) bool {
+	for _, r := range text {
+		switch {
+		case !isWord(r) && !strings.ContainsRune("·・‧", r):
+			return false
+		case !unicode.Is(unicode.Nd, r):
+			return true
+		}
+	}
+	return false
 }
 
 // joined puts together the characters that are kept of a text.

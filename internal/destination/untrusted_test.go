@@ -43,6 +43,79 @@ func TestPlainTextDefusesMentions(t *testing.T) {
 	}
 }
 
+// R4.1: text of models puts a post under no hashtag.
+func TestPlainTextDefusesHashtags(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Buy #Crypto now":           "Buy Crypto now",
+		"＃仮想通貨 と ﹟株":                "仮想通貨 と 株",
+		"##two @#both #@all ###":    "two both all ",
+		"(#in) /#path a,#b":         "(in) /path a,b",
+		"#1st, #2026年 and #_x":      "1st, 2026年 and _x",
+		"in C# and F#, #1 of #2026": "in C# and F#, #1 of #2026",
+		"press # to go on":          "press # to go on",
+		"a key #️⃣crypto":           "a key crypto",
+		"日#crypto é#x":              "日crypto éx",
+		"issue a#1, $BTC":           "issue a#1, $BTC",
+	} {
+		got := plainText(text, 100)
+		if got != strings.TrimSpace(want) {
+			t.Errorf("plainText(%q) = %q, want %q", text, got, want)
+		}
+		if again := plainText(got, 100); again != got {
+			t.Errorf("once more, %q became %q", got, again)
+		}
+	}
+}
+
+// R4.1: what looks like a domain is not made a link of, by whatever program, and looks as before.
+func TestPlainTextPartsDomains(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"t.me/scam":                         "t|.me/scam",
+		"at bit.ly/x, or example.com.": "at bit|.ly/x, or example|.com.",
+		"EXAMPLE.COM":                       "EXAMPLE|.COM",
+		"a.b.co.uk":                         "a.b|.co|.uk",
+		"ｔ．ｍｅ and bit｡ly and t․me and t。me":    "ｔ|．ｍｅ and bit|｡ly and t|․me and t|。me",
+		"пример.рф, 例子.中国です":                   "пример|.рф, 例子|.中国です",
+		"xn--e1afmkfd.xn--p1ai":                "xn--e1afmkfd|.xn--p1ai",
+		"詳細はexample.comへ":                      "詳細はexample|.comへ",
+		"i❤.ws":                                "i❤|.ws",
+		"press@northwind.com":                  "press@northwind|.com",
+		"README.md, main.rs, run.sh, a.zip":    "README|.md, main|.rs, run|.sh, a|.zip",
+		"Node.js v1.2.3 in the U.S. e.g. 3.14": "Node.js v1.2.3 in the U.S. e.g. 3.14",
+		"The end.Then 発表した。AIは. . .com":        "The end.Then 発表した。AIは. . .com",
+		"foo.commonplace x.example.json":       "foo.commonplace x.example.json",
+		"feed.md5 and a.com2 and a.com-x":      "feed.md5 and a.com2 and a.com-x",
+	} {
+		want = strings.ReplaceAll(want, "|", string(wordJoiner))
+		got := plainText(text, 100)
+		if got != want {
+			t.Errorf("plainText(%q) = %q, want %q", text, got, want)
+		}
+		if again := plainText(got, 100); again != got {
+			t.Errorf("once more, %q became %q", got, again)
+		}
+	}
+}
+
+// R4.1: what parts a domain counts, and a cut that leaves a domain of a word parts that, too.
+func TestPartedDomainsFit(t *testing.T) {
+	t.Parallel()
+	for limit := 100; limit < 200; limit++ {
+		m := Material{Title: "Of foo.community", Summary: strings.Repeat("bar.community ", 40), URL: "https://x.example/"}
+		post, err := compose(t, Style{ContentWarning: "{{.Summary}}"}, m, Limits{MaxCharacters: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Length(post, Limits{}); got > limit {
+			t.Errorf("%d characters of %d: %q", got, limit, post.Text)
+		}
+		wantNothingFound(t, post.Text, post.Link)
+		wantNothingFound(t, post.ContentWarning)
+	}
+}
+
 // R4.1: no links but the item's own.
 func TestPlainTextHasNoLinks(t *testing.T) {
 	t.Parallel()

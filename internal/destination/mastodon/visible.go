@@ -76,13 +76,13 @@ func target(anchor html.Token) (string, bool) {
 	return address, address != ""
 }
 
-// sameText compares what servers keep of a text: not always the spaces, nor how its characters are
-// composed.
+// sameText compares what servers keep of a text: not always the spaces, nor the word joiners, which
+// older versions did not write either, nor how its characters are composed.
 func sameText(a, b string) bool { return squeeze(a) == squeeze(b) }
 
 func squeeze(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		if unicode.IsSpace(r) || r == '\u2060' {
 			return -1
 		}
 		return r
