@@ -195,7 +195,7 @@ func TestASecretThatComesLaterIsUsedAtOnce(t *testing.T) {
 		source.Spec.Interval = &metav1.Duration{Duration: 168 * time.Hour}
 	})
 	w.untilItems("news", allProcessed(1))
-	w.change(source, `{"spec":{"secretRef":{"name":"later"}}}`)
+	w.change(source, `{"spec":{"secretRef":{"name":"later"},"allowInsecure":true}}`)
 	w.untilSource("news", saysOf(string(v1alpha1.ReasonWaiting), `Secret "later"`))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "later"}, StringData: map[string]string{"token": "geheim"}}
 	if err := w.client.Create(t.Context(), secret); err != nil {

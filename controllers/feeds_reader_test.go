@@ -71,6 +71,43 @@ func TestSummariesAreServedAsFeeds(t *testing.T) {
 	}
 }
 
+// R1.7, R4.6: the summaries of a source that is switched off, or is given a Secret, are not served any more,
+// though a reader has them; and are again when a person says so.
+func TestOnlyPublishedSourcesAreServed(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("plan", 1)...)
+	w := newWorld(t)
+	source := w.source("news", web.FeedURL())
+	w.untilItems("news", allProcessed(1))
+	reader := controllers.FeedReader{Cached: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
+	out := httptest.NewServer(syndication.NewHandler(reader, syndication.Options{}))
+	t.Cleanup(out.Close)
+	url := out.URL + "/feeds/" + w.namespace + "/news.atom"
+	var etag string
+	apitest.Eventually(t, func(ctx context.Context) (err error) {
+		_, etag, err = fetchFeed(ctx, url)
+		return err
+	})
+	for _, step := range []struct {
+		patch  string
+		served bool
+	}{
+		{`{"spec":{"publish":false}}`, false},
+		{`{"spec":{"publish":null}}`, true},
+		{`{"spec":{"secretRef":{"name":"reader"}}}`, false},
+		{`{"spec":{"publish":true}}`, true},
+	} {
+		w.change(source, step.patch)
+		apitest.Eventually(t, func(context.Context) error { // the cache hears of it a moment later
+			if got := status(t, url, etag); (got != http.StatusNotFound) != step.served {
+				return fmt.Errorf("status %d after %s", got, step.patch)
+			}
+			return nil
+		})
+	}
+}
+
 // R4.6, R2.5: what was skipped is not published.
 func TestSkippedItemsAreNotPublished(t *testing.T) {
 	t.Parallel()

@@ -95,6 +95,9 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if ended(&source) {
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
+	if source.SendsCredentialsInClear() {
+		return r.count(ctx, &source, watch, time.Time{}, r.refuseInsecure(ctx, &source))
+	}
 	if _, invalid := watch.compileFilters(&source); invalid != nil {
 		return r.count(ctx, &source, watch, time.Time{}, r.refuseFilters(ctx, &source, invalid))
 	}

@@ -496,7 +496,7 @@ func TestCredentialsComeFromASecret(t *testing.T) {
 	})
 	w := newWorld(t)
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
-		source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "feed"}
+		source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: "feed"}, true
 		source.Spec.Headers = []v1alpha1.FeedHeader{{Name: "X-Api-Key", SecretKey: "key"}}
 	})
 	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
@@ -539,7 +539,7 @@ func TestTokensOfServiceAccountsAreNeverSent(t *testing.T) {
 		}
 	}
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
-		source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "robot-token"}
+		source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: "robot-token"}, true
 	})
 	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
 		ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady)

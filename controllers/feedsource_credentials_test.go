@@ -76,7 +76,7 @@ func TestCredentialsThatHTTPCannotCarryAreNamed(t *testing.T) {
 			}
 			w.source(name, web.FeedURL(), func(source *v1alpha1.FeedSource) {
 				source.Spec.Interval = &metav1.Duration{Duration: 168 * time.Hour}
-				source.Spec.SecretRef = &v1alpha1.SecretReference{Name: name}
+				source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: name}, true
 				source.Spec.Headers = test.headers
 			})
 			source := w.untilSource(name, saysOf(string(v1alpha1.ReasonWaiting), fmt.Sprintf("Secret %q %s", name, test.want)))
@@ -93,6 +93,44 @@ func TestCredentialsThatHTTPCannotCarryAreNamed(t *testing.T) {
 			w.clock.Step(time.Minute)
 			w.untilSource(name, saysOf(v1alpha1.ReasonSucceeded))
 		})
+	}
+}
+
+// R1.7, R1.9: credentials are not sent by plain http, however often a source is looked at, until a person
+// allows it; nothing else is sent either.
+func TestCredentialsAreNotSentByPlainHTTP(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("one", 1)...)
+	w := newWorld(t)
+	w.secret("reader", "token", "geheim")
+	source := w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
+		source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "reader"}
+	})
+	refused := func(source *v1alpha1.FeedSource) error {
+		if !meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionStalled) || source.Status.ObservedGeneration != source.Generation ||
+			source.Status.ConsecutiveFailures != 0 || source.Status.Failure != nil {
+			return fmt.Errorf("status %+v", source.Status)
+		}
+		return saysOf(v1alpha1.ReasonInsecureCredentials, "https://", "spec.allowInsecure")(source)
+	}
+	version := w.untilSource("news", refused).ResourceVersion
+	for range 3 {
+		w.clock.Step(24 * time.Hour)
+		w.lookAtSource("news")
+	}
+	w.restart()
+	w.lookAtSource("news")
+	if again := w.untilSource("news", refused); again.ResourceVersion != version {
+		t.Errorf("its status is written again and again: %+v", again.Status)
+	}
+	if web.Hits("/feed.xml") != 0 {
+		t.Error("the feed was asked for")
+	}
+	w.change(source, `{"spec":{"allowInsecure":true}}`)
+	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
+	if web.Hits("/feed.xml") == 0 {
+		t.Error("the feed was not asked for")
 	}
 }
 
@@ -124,7 +162,7 @@ func TestARefusedPollSaysWhatToDo(t *testing.T) {
 			web.OnRequest(refuse(test.status, test.header...))
 			w.source(name, web.FeedURL(), func(source *v1alpha1.FeedSource) {
 				if test.secret {
-					source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "reader"}
+					source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: "reader"}, true
 				}
 			})
 			w.untilSource(name, saysOf(v1alpha1.ReasonPollFailed, test.want))

@@ -45,7 +45,7 @@ func TestAPersonNeedNotWaitForCredentialsToBeLookedAt(t *testing.T) {
 	web.List(web.Entries("one", 1)...)
 	w := newWorld(t)
 	source := w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
-		source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "missing"}
+		source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: "missing"}, true
 	})
 	w.untilSource("news", saysOf(string(v1alpha1.ReasonWaiting), "missing"))
 	w.change(source, `{"spec":{"secretRef":null}}`)

@@ -104,6 +104,18 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 	})
 }
 
+// refuseInsecure says that the feed is not polled because its credentials could be read on the way. It is
+// looked at again when the spec changes.
+func (r *FeedSourceReconciler) refuseInsecure(ctx context.Context, source *v1alpha1.FeedSource) error {
+	generation := source.Generation
+	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.ObservedGeneration = generation
+		setSourceReady(source, verdict{
+			reason: v1alpha1.ReasonInsecureCredentials, stalled: true, message: derive.InsecureCredentials,
+		}, r.Clock.Now())
+	})
+}
+
 // transition writes the status, and then tells if the source has become ready or has ceased to be. That
 // a new one begins well is told by its status alone: an Event is a write, and thousands may be new at once.
 func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {

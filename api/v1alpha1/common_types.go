@@ -76,6 +76,9 @@ const (
 	// ReasonInvalidFilter says that an expression in spec.filters cannot work; the feed is not polled
 	// until it is corrected.
 	ReasonInvalidFilter = "InvalidFilter"
+	// ReasonInsecureCredentials says that a source's credentials would be sent by plain http; the feed is not
+	// polled until spec.url is one of https, or spec.allowInsecure is set.
+	ReasonInsecureCredentials = "InsecureCredentials"
 	// ReasonEvaluationFailed says that an expression that is right could not be evaluated for an entry.
 	ReasonEvaluationFailed = "EvaluationFailed"
 	// ReasonItemsNotCreated says that the feed was read, but the API server did not take its entries.

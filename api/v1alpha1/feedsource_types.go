@@ -271,9 +271,15 @@ type FeedSourceSpec struct {
 
 	// SecretRef names a Secret in the same namespace with the feed's credentials: username and
 	// password, or token (sent as a bearer token), and the values of headers. They are sent to
-	// the feed's own host only.
+	// the feed's own host only, and by https:// unless allowInsecure is set.
 	// +optional
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
+
+	// AllowInsecure lets credentials be sent to a URL with http://, where everybody on the way can read
+	// them. Without it such a source is not polled, and its condition says InsecureCredentials. Only for a
+	// network that you trust. Default: false.
+	// +optional
+	AllowInsecure bool `json:"allowInsecure,omitempty"`
 
 	// Headers are extra headers for requests for the feed, with values from the Secret.
 	// +optional
@@ -355,6 +361,12 @@ type FeedSourceSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=4
 	Notifications []DestinationReference `json:"notifications,omitempty"`
+
+	// Publish serves the summaries as an Atom and a JSON feed, which everybody can read who reaches the
+	// operator's address for feeds. Default: true; false where the feed itself is not for everybody: with
+	// secretRef, or with a parameter in url that is called like a credential, such as token or key.
+	// +optional
+	Publish *bool `json:"publish,omitempty"`
 
 	// Retry says how often and when a failed item is tried again.
 	// +optional

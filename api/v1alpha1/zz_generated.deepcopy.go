@@ -898,6 +898,11 @@ func (in *FeedSourceSpec) DeepCopyInto(out *FeedSourceSpec) {
 		*out = make([]DestinationReference, len(*in))
 		copy(*out, *in)
 	}
+	if in.Publish != nil {
+		in, out := &in.Publish, &out.Publish
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Retry != nil {
 		in, out := &in.Retry, &out.Retry
 		*out = new(RetryPolicy)

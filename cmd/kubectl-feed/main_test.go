@@ -343,7 +343,7 @@ func TestCredentialsInURLsAreNotWritten(t *testing.T) {
 	web.List(web.Entries("news", 1)...)
 	secret := strings.Replace(web.FeedURL(), "://", "://mallory:s3cret@", 1) + "?format=rss&token=t0k3n"
 	list := `<opml version="2.0"><head/><body><outline text="` + strings.ReplaceAll(secret, "&", "&amp;") + `" xmlUrl="` + strings.ReplaceAll(secret, "&", "&amp;") + `"/></body></opml>`
-	manifest := "apiVersion: feeds.feed-operator.io/v1alpha1\nkind: FeedSource\nmetadata: {name: press}\nspec: {url: '" + secret + "'}\n"
+	manifest := "apiVersion: feeds.feed-operator.io/v1alpha1\nkind: FeedSource\nmetadata: {name: press}\nspec: {allowInsecure: true, url: '" + secret + "'}\n"
 	broken := strings.Replace(manifest, "/feed.xml", "/gone.xml", 1)
 	for _, test := range []struct {
 		in   string
@@ -357,6 +357,7 @@ func TestCredentialsInURLsAreNotWritten(t *testing.T) {
 		{"", []string{secret}, 2, "there is no command"},
 		{manifest, []string{"preview", "-f", "-", "--allow-cidr", "127.0.0.0/8"}, 0, web.FeedURL()},
 		{broken, []string{"preview", "-f", "-", "--allow-cidr", "127.0.0.0/8"}, 1, "404"},
+		{strings.Replace(manifest, "allowInsecure: true, ", "", 1), []string{"preview", "-f", "-", "--allow-cidr", "127.0.0.0/8"}, 1, "InsecureCredentials"},
 		{manifest, []string{"export", "-f", "-"}, 0, `xmlUrl="` + web.FeedURL() + `?format=rss"`},
 		{manifest, []string{"export", "-f", "-"}, 0, "source/press: the credentials in its URL are left out"},
 		{list, []string{"import", "-"}, 1, "put them into a Secret"},

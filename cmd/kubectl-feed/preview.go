@@ -174,7 +174,8 @@ func (f *previewFlags) gather(command *cobra.Command, args []string, cluster *cl
 		return objects, objects.Sources(), nil
 	}
 	if isURL(args[0]) {
-		source := &v1alpha1.FeedSource{Spec: v1alpha1.FeedSourceSpec{URL: args[0]}}
+		// Credentials in a URL that a person has just written are theirs to send.
+		source := &v1alpha1.FeedSource{Spec: v1alpha1.FeedSourceSpec{URL: args[0], AllowInsecure: true}}
 		source.Name, source.Namespace = opml.Name("", args[0]), objects.Namespace
 		return objects, []*v1alpha1.FeedSource{source}, nil
 	}

@@ -148,7 +148,7 @@ func TestNoSecretIsPutOut(t *testing.T) {
 	for _, name := range names {
 		source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		source.Spec.URL = web.FeedURL() + "?key=" + secretFeed
-		source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "feed"}
+		source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: "feed"}, true
 		source.Spec.Providers = []v1alpha1.ProviderReference{{Name: name}}
 		source.Spec.Destinations = []v1alpha1.DestinationReference{{Name: "press"}}
 		create(source)

@@ -15,6 +15,10 @@ import (
 // gone is the HTTP status of a document that has been removed for good (RFC 9110, 15.5.11).
 const gone = 410
 
+// InsecureCredentials says for a person why a source is not polled whose credentials everybody could read.
+const InsecureCredentials = "The feed is not polled, because its credentials would be sent by plain http://, where everybody on the way can read them. " +
+	"Use https:// in spec.url; or, in a network that you trust, set spec.allowInsecure"
+
 // PollReason is the reason that a source's condition gives for a poll that has failed.
 func PollReason(cause *failure.Error) string {
 	switch {

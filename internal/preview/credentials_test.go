@@ -33,7 +33,7 @@ func TestCredentialsInURLsAreNotShown(t *testing.T) {
 				http.Redirect(w, r, "/feed.xml?new=1&token=t0ken", http.StatusMovedPermanently)
 				return true
 			})
-			withCredentials := strings.Replace(source(web), "://", "://"+credentials, 1)
+			withCredentials := strings.Replace(source(web, "allowInsecure: true"), "://", "://"+credentials, 1)
 			withCredentials = strings.Replace(withCredentials, "/feed.xml", "/feed.xml?token=t0ken", 1)
 			p := newPreviewer(t, withCredentials)
 			said, err := show(t, p)

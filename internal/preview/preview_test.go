@@ -240,8 +240,11 @@ func TestAFeedThatCannotBeReadIsExplained(t *testing.T) {
 	if _, err := show(t, p); err == nil || !strings.Contains(err.Error(), "private, reserved or denied") {
 		t.Errorf("a loopback address was reached: %v", err)
 	}
-	if _, err := show(t, newPreviewer(t, source(web, "secretRef: {name: none}"))); err == nil || !strings.Contains(err.Error(), `Secret "none" does not exist`) {
+	if _, err := show(t, newPreviewer(t, source(web, "secretRef: {name: none}", "allowInsecure: true"))); err == nil || !strings.Contains(err.Error(), `Secret "none" does not exist`) {
 		t.Errorf("without the Secret: %v", err)
+	}
+	if _, err := show(t, newPreviewer(t, source(web, "secretRef: {name: keys}"))); err == nil || !strings.Contains(err.Error(), "InsecureCredentials: ") {
+		t.Errorf("credentials by plain http: %v", err)
 	}
 	if web.Hits("/feed.xml") != 0 {
 		t.Error("the feed was asked for")
@@ -256,7 +259,7 @@ func TestSecretsThatAFeedRepeatsAreMasked(t *testing.T) {
 	entry.Title, entry.GUID, entry.Link = "Key "+feedToken, feedToken, web.ArticleURL("news-1")+"?token="+feedToken
 	entry.Content = strings.Repeat("The key is "+feedToken+" and it is repeated here. ", 40)
 	web.List(entry)
-	p := newPreviewer(t, gemini(ai)+source(web, "secretRef: {name: keys}"))
+	p := newPreviewer(t, gemini(ai)+source(web, "secretRef: {name: keys}", "allowInsecure: true"))
 	said, err := show(t, p)
 	if err != nil || !strings.Contains(said, "***MASKED***") {
 		t.Errorf("%v\n%s", err, said)

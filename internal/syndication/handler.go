@@ -42,6 +42,10 @@ type Options struct {
 	Log logr.Logger
 }
 
+// errUnpublished says that a source is not for everybody to read. Clients cannot tell it from one that
+// does not exist.
+var errUnpublished = errors.New("the source is not published")
+
 type handler struct {
 	reader  Reader
 	entries *entryReader
@@ -52,7 +56,7 @@ type handler struct {
 // else, to GET and HEAD.
 //
 // Answers: 200; 304 where the client has the current feed already, for which no text is read; 404
-// for an unknown source; 503 while the API server cannot be read.
+// for a source that is unknown or not published, whatever the client has of it; 503 while the API server cannot be read.
 func NewHandler(reader Reader, options Options) http.Handler {
 	h := &handler{reader: reader, entries: newEntryReader(reader, maxCacheBytes), options: options}
 	mux := http.NewServeMux()
@@ -92,6 +96,9 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 	source, err := h.reader.Source(ctx, namespace, name)
 	if err != nil {
 		return err
+	}
+	if !source.PublishesFeed() {
+		return errUnpublished
 	}
 	refs, err := h.reader.Newest(ctx, namespace, name, source.UID, newest)
 	if err != nil {
@@ -153,8 +160,8 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, namespace, nam
 		return // nobody is listening any more
 	}
 	w.Header().Del("Cache-Control")
-	if apierrors.IsNotFound(err) {
-		refuse(w, http.StatusNotFound, "There is no FeedSource "+namespace+"/"+name+".")
+	if apierrors.IsNotFound(err) || errors.Is(err, errUnpublished) {
+		refuse(w, http.StatusNotFound, "There is no published feed of a FeedSource "+namespace+"/"+name+".")
 		return
 	}
 	h.options.Log.Error(err, "Feed not served", "namespace", namespace, "source", name)

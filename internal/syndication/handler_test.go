@@ -10,10 +10,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
 const (
@@ -85,7 +88,7 @@ func TestAnswers(t *testing.T) {
 		"nor one with a user name":                   {path: atomPath, header: []string{"Host", "user@evil.test"}, wantStatus: 200, wantNot: "evil"},
 		"nor one with a path":                        {path: atomPath, header: []string{"Host", "evil.test/x?"}, wantStatus: 200, wantNot: "evil"},
 		"a base URL wins over the host":              {path: atomPath, options: Options{BaseURL: base}, header: []string{"Host", "evil.test"}, wantStatus: 200, wantBody: `href="https://feeds.example.org/public/feeds/news/example.blog.atom"`, wantNot: "evil", wantHeader: map[string]string{"Vary": ""}},
-		"an unknown source":                          {path: "/feeds/news/other.atom", wantStatus: 404, wantBody: "There is no FeedSource news/other.", wantHeader: map[string]string{"Cache-Control": ""}},
+		"an unknown source":                          {path: "/feeds/news/other.atom", wantStatus: 404, wantBody: "There is no published feed of a FeedSource news/other.", wantHeader: map[string]string{"Cache-Control": ""}},
 		"a source of another namespace":              {path: "/feeds/other/example.blog.json", wantStatus: 404},
 		"an unknown format":                          {path: "/feeds/news/example.blog.rss", wantStatus: 404, wantBody: "Feeds are at"},
 		"no name at all":                             {path: "/feeds/news/.atom", wantStatus: 404, wantBody: "Feeds are at"},
@@ -119,6 +122,46 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// R1.7, R4.6: a source that is not published is answered for as one that does not exist, at once, whatever
+// the client has of it; and nothing of it is read.
+func TestASourceThatIsNotPublishedIsAsIfItWereNot(t *testing.T) {
+	t.Parallel()
+	objects := newStore(3)
+	handler := NewHandler(objects, Options{})
+	before := ask(t, handler, http.MethodGet, atomPath)
+	wantStatus(t, before, http.StatusOK)
+	hidden := objects.sources[0]
+	for name, spec := range map[string]v1alpha1.FeedSourceSpec{
+		"switched off":            {URL: "https://blog.example.org/feed", Publish: new(false)},
+		"with a Secret":           {URL: "https://blog.example.org/feed", SecretRef: &v1alpha1.SecretReference{Name: "reader"}},
+		"with a token in its URL": {URL: "https://blog.example.org/feed?token=s3cr3t"},
+	} {
+		objects.mu.Lock()
+		hidden.Spec, objects.reads, objects.limits = spec, 0, nil
+		objects.mu.Unlock()
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			for _, header := range [][]string{nil, {"If-None-Match", before.Header().Get("ETag")}, {"If-None-Match", "*"}, {"If-Modified-Since", before.Header().Get("Last-Modified")}} {
+				got := ask(t, handler, method, atomPath, header...)
+				unknown := ask(t, handler, method, strings.Replace(atomPath, hidden.Name, "nothing.blog", 1), header...)
+				wantStatus(t, got, http.StatusNotFound)
+				if said := strings.ReplaceAll(got.Body.String(), hidden.Name, "nothing.blog"); said != unknown.Body.String() {
+					t.Errorf("%s: body %q, want %q", name, said, unknown.Body)
+				}
+				if !reflect.DeepEqual(unknown.Header(), got.Header()) {
+					t.Errorf("%s: header %v, want %v", name, got.Header(), unknown.Header())
+				}
+			}
+		}
+		if objects.reads != 0 || objects.limits != nil {
+			t.Errorf("%s: %d items were read, and %d lists", name, objects.reads, len(objects.limits))
+		}
+	}
+	objects.mu.Lock()
+	hidden.Spec.Publish = new(true)
+	objects.mu.Unlock()
+	wantStatus(t, ask(t, handler, http.MethodGet, atomPath), http.StatusOK)
 }
 
 func TestHeadIsGetWithoutBody(t *testing.T) {

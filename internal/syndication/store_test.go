@@ -94,7 +94,7 @@ func newSource() *v1alpha1.FeedSource {
 			Namespace: "news", Name: "example.blog", UID: uid(1, 1), ResourceVersion: "7",
 			CreationTimestamp: metav1.NewTime(launch),
 		},
-		Spec:   v1alpha1.FeedSourceSpec{URL: "https://blog.example.org/private/feed?token=s3cr3t"},
+		Spec:   v1alpha1.FeedSourceSpec{URL: "https://blog.example.org/private/feed?token=s3cr3t", Publish: new(true)},
 		Status: v1alpha1.FeedSourceStatus{Title: "Example Blog"},
 	}
 }
