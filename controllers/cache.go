@@ -5,8 +5,6 @@ package controllers
 
 import (
 	"context"
-	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,18 +92,6 @@ func slimItem(object any) (any, error) {
 
 // someSummary stands for the summary of every finished item in the cache, which nobody writes to.
 var someSummary = &v1alpha1.Summary{}
-
-// sharedNames are the names that many items have in common, each kept once. There are a few for each source
-// that was ever seen, and those of phases and reasons.
-var sharedNames sync.Map
-
-func shared(name string) string {
-	if kept, ok := sharedNames.Load(name); ok {
-		return kept.(string) //nolint:forcetypeassert // only strings are stored
-	}
-	kept, _ := sharedNames.LoadOrStore(strings.Clone(name), strings.Clone(name))
-	return kept.(string) //nolint:forcetypeassert // only strings are stored
-}
 
 // cacheKinds has all kinds cached that are read from the cache, before anything starts that could
 // read one whose own controller has not started yet.

@@ -81,7 +81,7 @@ func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSo
 func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
 	material := derive.Material(item, source)
 	if material.FeedTitle == "" {
-		material.FeedTitle = r.Names.of(source.UID)
+		material.FeedTitle = r.Names.of(source)
 	}
 	return p.to.composer.Compose(material, destination.Limits{
 		MaxCharacters: int(p.to.server.MaxCharacters), CharactersPerURL: int(p.to.server.CharactersPerURL),

@@ -72,8 +72,12 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
 			r.watched.forget(request.NamespacedName)
+			r.Names.forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if source.Status.Title != "" {
+		r.Names.forget(request.NamespacedName)
 	}
 	if !source.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil

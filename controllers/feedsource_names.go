@@ -14,15 +14,29 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 )
 
-// feedNames are what feeds call themselves, of those whose posts say it, by the UID of the source. The cache
-// may hear of an item before it hears of the name. The zero value knows none.
-type feedNames struct{ known sync.Map }
+// feedNames are what feeds call themselves, of those whose posts say it, until the cache has heard of it: it
+// may hear of an item before that. The zero value knows none.
+type feedNames struct{ known sync.Map } // feedName by types.NamespacedName of the source
 
-func (n *feedNames) of(source types.UID) string {
-	name, _ := n.known.Load(source)
-	known, _ := name.(string)
-	return known
+type feedName struct {
+	source types.UID
+	name   string
 }
+
+func (n *feedNames) of(source *v1alpha1.FeedSource) string {
+	found, _ := n.known.Load(client.ObjectKeyFromObject(source))
+	if known, ok := found.(feedName); ok && known.source == source.UID {
+		return known.name
+	}
+	return ""
+}
+
+func (n *feedNames) learn(source *v1alpha1.FeedSource, name string) {
+	n.known.Store(client.ObjectKeyFromObject(source), feedName{source.UID, name})
+}
+
+// forget is called when the cache has a name for the source, or the source is gone.
+func (n *feedNames) forget(key types.NamespacedName) { n.known.Delete(key) }
 
 // nameFeed writes down what a feed calls itself before items are made of it, where their posts say it: a post
 // that is looked for, or made again, must read as it did the first time.
@@ -43,7 +57,7 @@ func (r *FeedSourceReconciler) nameFeed(ctx context.Context, source *v1alpha1.Fe
 	if err != nil {
 		return err
 	}
-	r.Names.known.Store(source.UID, name)
+	r.Names.learn(source, name)
 	if written.Generation == source.Generation { // else the poll goes on with the spec that it began with
 		*source = *written
 	}

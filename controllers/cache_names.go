@@ -1,0 +1,51 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"strings"
+	"sync"
+)
+
+// sharedNames are the names that many items have in common: of namespaces, sources, destinations, phases and reasons.
+var sharedNames = newNamePool(32_768)
+
+// shared returns a name that is the same in memory for all who ask for it, as far as there is room.
+func shared(name string) string { return sharedNames.get(name) }
+
+// namePool keeps names, each once. It forgets those that nobody has asked for since so many others
+// were: of sources that are gone, among them. What is forgotten is still right where it stands, and
+// is kept twice at worst when it is asked for again.
+type namePool struct {
+	mu   sync.Mutex
+	most int
+	// recent are the names that were asked for lately, and before those of the time before that. Neither
+	// has more than most.
+	recent, before map[string]string
+}
+
+func newNamePool(most int) *namePool { return &namePool{most: most, recent: map[string]string{}} }
+
+func (p *namePool) get(name string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept, ok := p.recent[name]
+	if ok {
+		return kept
+	}
+	if kept, ok = p.before[name]; !ok {
+		kept = strings.Clone(name) // name may be a part of something large
+	}
+	if len(p.recent) >= p.most {
+		p.before, p.recent = p.recent, make(map[string]string, p.most/2)
+	}
+	p.recent[kept] = kept
+	return kept
+}
+
+func (p *namePool) size() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.recent) + len(p.before)
+}

@@ -1,0 +1,83 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unsafe"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// R1.10: however many sources come and go, the names of few are kept; those in use are kept once.
+func TestNamesThatNobodyUsesAreForgotten(t *testing.T) {
+	t.Parallel()
+	const most = 100
+	pool := newNamePool(most)
+	used := pool.get("press")
+	for i := range 100 * most {
+		name := fmt.Sprintf("gone-%d", i)
+		if got := pool.get(name); got != name {
+			t.Fatalf("%q became %q", name, got)
+		}
+		again := pool.get(strings.Clone("press"))
+		if unsafe.StringData(again) != unsafe.StringData(used) {
+			t.Fatalf("a name that is in use is kept twice after %d others", i)
+		}
+		if size := pool.size(); size > 2*most {
+			t.Fatalf("%d names are kept, of %d in use at a time", size, most)
+		}
+	}
+	if _, kept := pool.before["gone-1"]; kept || pool.recent["gone-1"] != "" {
+		t.Error("a name that nobody uses is kept")
+	}
+}
+
+// The same for what the cache makes of items: names of theirs are in memory once.
+func TestItemsShareTheirNames(t *testing.T) {
+	t.Parallel()
+	of := func() *v1alpha1.FeedItem {
+		item := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: strings.Clone("news-of-the-day"), Name: "x"}}
+		item.Spec.SourceRef = v1alpha1.SourceReference{Name: strings.Clone("press-releases"), UID: types.UID(strings.Clone("0-1-2-3"))}
+		slim, err := slimItem(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slim.(*v1alpha1.FeedItem) //nolint:forcetypeassert // it was one before
+	}
+	first, second := of(), of()
+	if unsafe.StringData(first.Namespace) != unsafe.StringData(second.Namespace) ||
+		unsafe.StringData(first.Spec.SourceRef.Name) != unsafe.StringData(second.Spec.SourceRef.Name) ||
+		unsafe.StringData(string(first.Spec.SourceRef.UID)) != unsafe.StringData(string(second.Spec.SourceRef.UID)) {
+		t.Error("two items have names of their own")
+	}
+}
+
+// R1.10: what a feed calls itself is kept until the cache has it, and no longer than its source; a source that
+// was made again under the same name is another one.
+func TestNamesOfFeedsAreForgottenWithTheirSources(t *testing.T) {
+	t.Parallel()
+	names := &feedNames{}
+	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "press", UID: "1"}}
+	names.learn(source, "The Press")
+	if got := names.of(source); got != "The Press" {
+		t.Errorf("it is called %q", got)
+	}
+	again := source.DeepCopy()
+	again.UID = "2"
+	if got := names.of(again); got != "" {
+		t.Errorf("another source is called %q", got)
+	}
+	names.learn(again, "Another")
+	names.forget(types.NamespacedName{Namespace: "news", Name: "press"})
+	names.known.Range(func(key, _ any) bool {
+		t.Errorf("the name of %v is kept", key)
+		return true
+	})
+}
