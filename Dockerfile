@@ -1,10 +1,12 @@
-# syntax=docker/dockerfile:1
 # Copyright The feed-operator Authors.
 # SPDX-License-Identifier: Apache-2.0
 
+# Images are named by digest, so that the same commit is built on the same ones: a tag is whatever its owner
+# makes of it. docs/development.md says how to take newer ones.
+#
 # The compiler runs on the machine's own platform and cross-compiles, which is much quicker than
 # an emulated one.
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.8@sha256:3c3e25a4da13fd0478eed2df1eb35a0e667094a7124d3993a6a1d30f71c17e79 AS build
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
@@ -21,7 +23,7 @@ RUN --mount=type=cache,target=/go/pkg/mod \
     CGO_ENABLED=0 GOOS=${TARGETOS:-linux} GOARCH=${TARGETARCH} \
     go build -trimpath -ldflags="-s -w -X main.version=${VERSION}" -o /out/manager ./cmd/manager
 
-FROM gcr.io/distroless/static:nonroot
+FROM gcr.io/distroless/static:nonroot@sha256:f7f8f729987ad0fdf6b05eeeae94b26e6a0f613bdf46feea7fc40f7bd72953e6
 LABEL org.opencontainers.image.title="feed-operator" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /out/manager /manager

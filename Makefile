@@ -51,7 +51,9 @@ lint: $(GOLANGCI_LINT) ## Lint
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: verify
-verify: generate ## Check that generated files, go.mod and go.sum are up to date
+verify: generate ## Check that generated files, go.mod and go.sum are up to date, and that images are named by digest
+	@unpinned="$$(grep -E '^ *(FROM |# *syntax=)' Dockerfile | grep -vE '@sha256:[0-9a-f]{64}( |$$)')"; if [ -n "$$unpinned" ]; then \
+		echo "These images are not named by digest (docs/development.md says how):"; echo "$$unpinned"; exit 1; fi
 	@changed="$$(git status --porcelain -- $(GENERATED))"; if [ -n "$$changed" ]; then \
 		echo "These files are not what 'make generate' makes, or are not committed:"; echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; fi
 	go mod tidy -diff
