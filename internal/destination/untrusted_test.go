@@ -72,10 +72,10 @@ func TestPlainTextDefusesHashtags(t *testing.T) {
 func TestPlainTextPartsDomains(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"t.me/scam":                         "t|.me/scam",
+		"t.me/scam":                    "t|.me/scam",
 		"at bit.ly/x, or example.com.": "at bit|.ly/x, or example|.com.",
-		"EXAMPLE.COM":                       "EXAMPLE|.COM",
-		"a.b.co.uk":                         "a.b|.co|.uk",
+		"EXAMPLE.COM":                  "EXAMPLE|.COM",
+		"a.b.co.uk":                    "a.b|.co|.uk",
 		"ｔ．ｍｅ and bit｡ly and t․me and t。me":    "ｔ|．ｍｅ and bit|｡ly and t|․me and t|。me",
 		"пример.рф, 例子.中国です":                   "пример|.рф, 例子|.中国です",
 		"xn--e1afmkfd.xn--p1ai":                "xn--e1afmkfd|.xn--p1ai",
