@@ -28,17 +28,17 @@ func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, creden
 		case spec.Gemini != nil:
 			return gemini.New(gemini.Config{
 				Model: spec.Gemini.Model, Endpoint: spec.Gemini.Endpoint, APIKey: credentials,
-				Transport: out.Transport(outbound.TransportOptions{}),
+				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.OpenAI != nil:
 			return openai.New(openai.Config{
 				Model: spec.OpenAI.Model, Endpoint: spec.OpenAI.Endpoint, APIKey: credentials,
-				Transport: out.Transport(outbound.TransportOptions{}),
+				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.Anthropic != nil:
 			return anthropic.New(anthropic.Config{
 				Model: spec.Anthropic.Model, Endpoint: spec.Anthropic.Endpoint, APIKey: credentials,
-				Transport: out.Transport(outbound.TransportOptions{}),
+				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.Extractive != nil:
 			return extractive.New(), nil
@@ -53,7 +53,7 @@ func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination
 		if spec := described.Spec.Mastodon; spec != nil {
 			return mastodon.New(mastodon.Config{
 				Server: spec.Server, AccessToken: credentials,
-				Transport: out.Transport(outbound.TransportOptions{FreshConnections: true}),
+				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace, FreshConnections: true}),
 			})
 		}
 		return nil, fmt.Errorf("FeedDestination %s names no destination that this version knows", described.Name)

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/feed-operator/feed-operator/internal/budget"
 )
 
 // Limits of a connection that no request changes.
@@ -25,6 +27,9 @@ const (
 	maxHeaderBytes      = 64 << 10
 	pingAfter           = 30 * time.Second
 	pingTimeout         = 10 * time.Second
+	// Of HTTP/2, what is received ahead of who reads it is kept in memory: usually 4 MiB for each answer.
+	maxAheadOfReader     = 256 << 10
+	maxAheadOfConnection = 1 << 20
 )
 
 // Config is what the operator was started with.
@@ -41,6 +46,9 @@ type Config struct {
 	Refused func(host string, address netip.Addr, because string)
 	// AllowHTTP lets requests that demand TLS use plain http.
 	AllowHTTP bool
+	// Budget bounds the memory that all answers together take while they are read. Default: one of this
+	// client's own, of the default size.
+	Budget *budget.Budget
 	// Now is the clock that dates in answers are compared with. Default: time.Now.
 	Now func() time.Time
 }
@@ -53,6 +61,7 @@ type Client struct {
 	fresh     *http.Transport
 	userAgent string
 	allowHTTP bool
+	budget    *budget.Budget
 	now       func() time.Time
 }
 
@@ -65,6 +74,7 @@ func New(cfg Config) *Client {
 		fresh:     newTransport(cfg),
 		userAgent: cfg.UserAgent,
 		allowHTTP: cfg.AllowHTTP,
+		budget:    cfg.Budget,
 		now:       cfg.Now,
 	}
 	client.fresh.DisableKeepAlives = true
@@ -72,8 +82,14 @@ func New(cfg Config) *Client {
 	if client.now == nil {
 		client.now = time.Now
 	}
+	if client.budget == nil {
+		client.budget = budget.New(budget.Default, client.now)
+	}
 	return client
 }
+
+// Budget is the memory that all answers together take while they are read, and what is made of them until it is used.
+func (c *Client) Budget() *budget.Budget { return c.budget }
 
 func newTransport(cfg Config) *http.Transport {
 	return &http.Transport{
@@ -85,9 +101,12 @@ func newTransport(cfg Config) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdleConnsPerHost,
 		IdleConnTimeout:        idleConnTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableCompression:     true, // readBody decompresses, with limits
+		DisableCompression:     true, // it is done here, with limits
 		ForceAttemptHTTP2:      true,
 		// Without pings a connection that died quietly would fail every request that shares it.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+			MaxReceiveBufferPerStream: maxAheadOfReader, MaxReceiveBufferPerConnection: maxAheadOfConnection,
+		},
 	}
 }

@@ -5,7 +5,6 @@ package outbound
 
 import (
 	"bufio"
-	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -45,37 +44,6 @@ func (e *encodingError) Error() string {
 	return e.problem + ": " + e.err.Error()
 }
 func (e *encodingError) Unwrap() error { return e.err }
-
-// readBody returns the whole body of an answer, decompressed. It stops where the body is larger than
-// limit, and holds little more than that: the decoders of gzip and deflate keep 32 KiB, that of brotli
-// as much as the body asks for, up to 16 MiB.
-func readBody(answer *http.Response, limit int64) ([]byte, error) {
-	wire := &meter{body: answer.Body, left: limit + maxOverhead}
-	decoded, err := decompressed(answer, wire)
-	if err != nil {
-		return nil, wire.or(err)
-	}
-	body, err := readAll(io.LimitReader(decoded, limit+1), answer.ContentLength)
-	if int64(len(body)) > limit { // whether or not it also broke off
-		return nil, errTooLarge
-	}
-	if err != nil {
-		return nil, wire.or(err)
-	}
-	return body, nil
-}
-
-// readAll is io.ReadAll with room for as much as a body is said to be; without it, as much again would
-// be allocated on the way.
-func readAll(body io.Reader, size int64) ([]byte, error) {
-	if size <= 0 || size > maxTrusted {
-		return io.ReadAll(body)
-	}
-	var buffer bytes.Buffer
-	buffer.Grow(int(size) + bytes.MinRead)
-	_, err := buffer.ReadFrom(body)
-	return buffer.Bytes(), err
-}
 
 // decompressed returns the body as it was before it was compressed, and changes the header of the
 // answer accordingly.

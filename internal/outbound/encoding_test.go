@@ -19,6 +19,7 @@ import (
 	"github.com/andybalholm/brotli"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
@@ -263,7 +264,12 @@ func FuzzReadBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, encoding string, wire []byte) {
 		const limit = 4 << 10
 		answer := &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(bytes.NewReader(wire))}
-		body, err := readBody(answer, limit)
+		var room *budget.Room
+		received, err := receive(answer, limit, room)
+		var body []byte
+		if err == nil {
+			err = received.open(t.Context(), limit, room, nil, func(unpacked []byte) error { body = unpacked; return nil })
+		}
 		if err == nil && len(body) > limit || err != nil && body != nil {
 			t.Errorf("%d bytes, %v", len(body), err)
 		}

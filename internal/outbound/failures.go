@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
@@ -24,6 +25,7 @@ const (
 	typeInvalidHeader = "InvalidHeader"
 	typeInterrupted   = "Interrupted"
 	typeChallenge     = "Challenge"
+	typeNoRoom        = "NoRoom"
 )
 
 // statusFailure is for an answer that is neither a success nor a redirect.
@@ -111,14 +113,24 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 
 // bodyFailure is for an answer whose body could not be read to its end.
 func bodyFailure(ctx context.Context, at target, limit int64, timeout time.Duration, err error) *failure.Error {
-	if errors.Is(err, errTooLarge) {
+	switch {
+	case errors.Is(err, errTooLarge):
 		return sizeFailure(at, limit)
+	case errors.Is(err, budget.ErrFull):
+		return fullFailure(err)
 	}
 	if encoding, ok := errors.AsType[*encodingError](err); ok {
 		return failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed,
 			fmt.Sprintf("%s sent an answer that cannot be read: it %s.", at.url.Host, encoding.problem), encoding.err)
 	}
 	return exchangeFailure(ctx, at, timeout, err)
+}
+
+// fullFailure is for a document that there is no room for at the moment. It is nobody's fault, and no answer of
+// the other side.
+func fullFailure(err error) *failure.Error {
+	return failure.Wrap(v1alpha1.CategoryNetwork, typeNoRoom,
+		"The operator holds as many documents in memory as it may. This one is asked for again in a moment.", err)
 }
 
 // isOversized finds the errors by which net/http ends headers without end, and answers that

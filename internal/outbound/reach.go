@@ -13,7 +13,7 @@ type Reach int
 
 // What a request can say.
 const (
-	// NotTried: no request left, or it was called off.
+	// NotTried: no request left, or it was called off: there was no room for the answer, or no time.
 	NotTried Reach = iota
 	// Reached: the host has answered, with whatever it was.
 	Reached
@@ -28,7 +28,7 @@ func ReachOf(err error) Reach {
 	}
 	cause := failure.Classify(err)
 	switch cause.Type {
-	case failure.TypeInvalidURL, failure.TypeAddressRefused, typeInvalidHeader, typeInterrupted:
+	case failure.TypeInvalidURL, failure.TypeAddressRefused, typeInvalidHeader, typeInterrupted, typeNoRoom:
 		return NotTried
 	}
 	if cause.Category == v1alpha1.CategoryNetwork && cause.Status == 0 {

@@ -9,11 +9,13 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
@@ -47,6 +49,15 @@ type Request struct {
 	Timeout time.Duration
 	// MaxBytes bounds the body after decompression. Default: 10 MiB.
 	MaxBytes int64
+	// Room is what the document takes of the memory for documents, for as long as Get or Read last. Default: one
+	// of nobody's.
+	Room *budget.Room
+	// Weigh says how much memory the function takes that Read calls, in bytes, beside the body. Default: next to
+	// nothing.
+	Weigh func(contentType string, body []byte) int64
+	// Received is called when the network is not needed any more, because the answer is there. What follows waits
+	// for its turn. Default: nothing.
+	Received func()
 }
 
 // Response is a success (2xx), or 304 where the request had validators.
@@ -78,27 +89,90 @@ var connectionHeaders = []string{
 	"Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
 }
 
-// Get fetches a document. It follows up to 10 redirects between http and https.
+// Get fetches a document that is small, or of somebody who waits for it alone: its body is counted as long as it
+// is fetched, and not after. It is Read otherwise.
+func (c *Client) Get(ctx context.Context, r Request) (response *Response, err error) {
+	err = c.Read(ctx, r, func(read *Response) error {
+		response = read
+		return nil
+	})
+	return response, err
+}
+
+// Read fetches a document, and calls a function with it, whose error it returns. It follows up to 10 redirects
+// between http and https.
 //
-// Every error is a *failure.Error. What has no answer is Network; an answer that is no success
+// The memory for documents bounds it (see package budget): the bytes take their room as they come, and the
+// function is called when it is its turn to work. It should do no more than that, wait for nothing, and keep
+// nothing of the body that it has not taken room for.
+//
+// Every other error is a *failure.Error. What has no answer is Network; an answer that is no success
 // carries its status, and what its Retry-After header asked for. Where ctx was cancelled,
-// errors.Is(err, context.Canceled) holds.
-func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
-	start, err := parseTarget(r.URL)
-	if err != nil {
-		return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, sentence(err))
-	}
-	if r.RequireTLS && !c.allowHTTP && start.url.Scheme == "http" {
-		return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, plainHTTP(start))
-	}
-	if err := checkHeader(r.Header); err != nil {
-		return nil, err
-	}
+// errors.Is(err, context.Canceled) holds; where there was no room, errors.Is(err, budget.ErrFull): then nothing
+// is wrong with the document, and the same can be asked for again in a moment.
+func (c *Client) Read(ctx context.Context, r Request, use func(*Response) error) error {
 	if r.Timeout <= 0 {
 		r.Timeout = defaultTimeout
 	}
 	if r.MaxBytes <= 0 {
 		r.MaxBytes = defaultMaxBytes
+	}
+	if r.Room == nil {
+		r.Room = c.budget.Document("")
+	}
+	before := r.Room.Held()
+	if err := r.Room.Grow(firstPiece); err != nil { // nobody is asked for what there is no room for
+		return fullFailure(err)
+	}
+	r.Room.Shrink(firstPiece)
+	response, body, err := c.fetch(ctx, r)
+	switch {
+	case err != nil:
+		r.Room.Shrink(r.Room.Held() - before)
+		return err
+	case r.Received != nil:
+		r.Received()
+	}
+	if body == nil {
+		return use(response)
+	}
+	// What was received is given back before the function takes room for what it keeps: by then the body is
+	// counted as part of the work.
+	held := r.Room.Held() - before
+	giveBack := sync.OnceFunc(func() {
+		body.pieces = nil
+		r.Room.Shrink(held)
+	})
+	defer giveBack()
+	var weigh func([]byte) int64
+	if r.Weigh != nil {
+		weigh = func(body []byte) int64 { return r.Weigh(response.Header.Get("Content-Type"), body) }
+	}
+	var used error
+	err = body.open(ctx, r.MaxBytes, r.Room, weigh, func(unpacked []byte) error {
+		response.Body = unpacked
+		giveBack()
+		used = use(response)
+		return nil
+	})
+	if err != nil {
+		at, _ := parseTarget(response.URL)
+		return bodyFailure(ctx, at, r.MaxBytes, r.Timeout, err)
+	}
+	return used
+}
+
+// fetch makes the exchange. The response comes with its body as it was sent, unless it has none.
+func (c *Client) fetch(ctx context.Context, r Request) (*Response, *parcel, error) {
+	start, err := parseTarget(r.URL)
+	if err != nil {
+		return nil, nil, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, sentence(err))
+	}
+	if r.RequireTLS && !c.allowHTTP && start.url.Scheme == "http" {
+		return nil, nil, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, plainHTTP(start))
+	}
+	if err := checkHeader(r.Header); err != nil {
+		return nil, nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
@@ -107,12 +181,12 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	for {
 		answer, err := c.transport.RoundTrip(c.newRequest(bounded, r, trail)) //nolint:bodyclose // discard and finish close it
 		if err != nil {
-			return nil, exchangeFailure(ctx, trail.at, r.Timeout, err)
+			return nil, nil, exchangeFailure(ctx, trail.at, r.Timeout, err)
 		}
 		if isRedirect(answer.StatusCode) {
 			discard(answer.Body)
 			if err := trail.follow(answer, r.RequireTLS && !c.allowHTTP); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			continue
 		}
@@ -148,8 +222,8 @@ func (c *Client) newRequest(ctx context.Context, r Request, trail *trail) *http.
 	return request
 }
 
-// finish turns the answer at the end of the trail into a response.
-func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *http.Response) (*Response, error) {
+// finish turns the answer at the end of the trail into a response, and its body as it was sent.
+func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *http.Response) (*Response, *parcel, error) {
 	defer func() { _ = answer.Body.Close() }()
 	response := &Response{
 		Status:   answer.StatusCode,
@@ -163,22 +237,21 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 		answer.StatusCode == http.StatusOK && r.ETag != "" && answer.Header.Get("ETag") == r.ETag
 	switch {
 	case response.Unchanged:
-		return response, nil
+		return response, nil, nil
 	case answer.StatusCode < 200 || answer.StatusCode > 299:
-		return nil, c.refusal(trail.at, answer)
+		return nil, nil, c.refusal(trail.at, answer)
 	}
 	if guard, is := challengeBy(answer.Header); is {
-		return nil, c.challengeFailure(trail.at, answer, guard)
+		return nil, nil, c.challengeFailure(trail.at, answer, guard)
 	}
 	if answer.ContentLength > r.MaxBytes+maxOverhead {
-		return nil, sizeFailure(trail.at, r.MaxBytes)
+		return nil, nil, sizeFailure(trail.at, r.MaxBytes)
 	}
-	body, err := readBody(answer, r.MaxBytes)
+	body, err := receive(answer, r.MaxBytes, r.Room)
 	if err != nil {
-		return nil, bodyFailure(ctx, trail.at, r.MaxBytes, r.Timeout, err)
+		return nil, nil, bodyFailure(ctx, trail.at, r.MaxBytes, r.Timeout, err)
 	}
-	response.Body = body
-	return response, nil
+	return response, body, nil
 }
 
 // callersHeader returns a copy of what the caller may set, under the names as net/http knows them:

@@ -4,7 +4,6 @@
 package outbound
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -30,6 +29,9 @@ const defaultMaxAnswer = 4 << 20
 // them left the other side untouched. The status of an answer is the caller's to judge; only an
 // answer of 400 and above that cannot be read completely is an error, with that status.
 //
+// Close the body of an answer: until then, or until the end of the request's context, it takes room in the memory
+// for documents. Answers as services give them always find room; a very large one may not (budget.ErrFull).
+//
 // Bound a request by its context: the Timeout of an http.Client replaces the error by one of its
 // own, which does not say what was Unsent. Nor is the error of an http.Client to be shown: it
 // repeats the URL, query and all. failure.Classify finds the one that was made here.
@@ -37,6 +39,7 @@ type Transport struct {
 	client   *Client
 	maxBytes int64
 	fresh    bool
+	owner    string
 }
 
 // TransportOptions say how a Transport behaves.
@@ -46,6 +49,8 @@ type TransportOptions struct {
 	// FreshConnections makes a new connection for each request, so that one that died while it was
 	// idle never leaves it open whether a request has arrived.
 	FreshConnections bool
+	// Owner is whose share of the memory for documents large answers take: the namespace. Default: nobody's.
+	Owner string
 }
 
 // Transport returns a way out for the client of a provider or a destination.
@@ -53,7 +58,7 @@ func (c *Client) Transport(options TransportOptions) *Transport {
 	if options.MaxBytes <= 0 {
 		options.MaxBytes = defaultMaxAnswer
 	}
-	return &Transport{client: c, maxBytes: options.MaxBytes, fresh: options.FreshConnections}
+	return &Transport{client: c, maxBytes: options.MaxBytes, fresh: options.FreshConnections, owner: options.Owner}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -127,19 +132,22 @@ func isSafe(method string) bool {
 
 // whole returns the answer with its whole body in memory.
 func (t *Transport) whole(request *http.Request, at target, answer *http.Response) (*http.Response, error) {
-	defer func() { _ = answer.Body.Close() }()
+	sent := answer.Body
+	defer func() { _ = sent.Close() }()
 	if isRedirect(answer.StatusCode) {
 		discard(answer.Body)
 		return nil, redirectFailure(answer, fmt.Sprintf("%s answered %d: it redirects to another address, which is not followed. "+
 			"Use the address that it redirects to.", at.url.Host, answer.StatusCode))
 	}
-	body, err := readBody(answer, t.maxBytes)
-	switch {
-	case err == nil:
-		answer.Body = io.NopCloser(bytes.NewReader(body))
+	counted := &answerRoom{Room: t.client.budget.Document(t.owner)}
+	body, err := counted.read(request.Context(), answer, t.maxBytes)
+	if err == nil {
+		answer.Body = counted.until(request.Context(), body)
 		answer.Request = request
 		return answer, nil
-	case answer.StatusCode >= 400 && request.Context().Err() == nil:
+	}
+	counted.Release()
+	if answer.StatusCode >= 400 && request.Context().Err() == nil {
 		// That it was refused says more than that its reasons could not be read.
 		return nil, t.client.statusFailure(at, answer)
 	}

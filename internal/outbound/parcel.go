@@ -1,0 +1,211 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/feed-operator/feed-operator/internal/budget"
+)
+
+// Sizes of the pieces in which a body is read, in bytes. What has not come takes no memory, but for the rest
+// of one piece.
+const (
+	firstPiece   = 8 << 10
+	largestPiece = 256 << 10
+)
+
+// leastWork is how much memory is taken at least to unpack and use a body: most bodies need no more, and nothing
+// has to be asked for twice.
+const leastWork = 4 << 20
+
+// parcel is a body as it has come, compressed or not. It is decompressed when all of it is there, so that a few
+// bytes of a sender who never comes to the end hold a few bytes here, whatever they would become.
+type parcel struct {
+	coding string
+	pieces [][]byte
+	size   int64
+}
+
+// grower takes room for bytes, or says why not.
+type grower interface{ Grow(bytes int64) error }
+
+// receive reads a body, and takes its bytes of the room as they come. It stops where the body is larger than its
+// limit for certain, and where there is no room.
+func receive(answer *http.Response, limit int64, room grower) (*parcel, error) {
+	coding, err := contentCoding(answer.Header)
+	if err != nil {
+		return nil, err
+	}
+	p := &parcel{coding: coding}
+	wire := &meter{body: answer.Body, left: limit + maxOverhead}
+	next := int64(firstPiece)
+	if answer.ContentLength > 0 && answer.ContentLength <= maxTrusted {
+		next = answer.ContentLength + 1 // the end of the body shows without another piece
+	}
+	for {
+		if err := room.Grow(next); err != nil {
+			return nil, err
+		}
+		piece := make([]byte, next)
+		n, err := io.ReadFull(wire, piece)
+		if n > 0 {
+			p.pieces = append(p.pieces, piece[:n])
+			p.size += int64(n)
+		}
+		switch {
+		case coding == "" && p.size > limit: // whether or not it also broke off
+			return nil, errTooLarge
+		case err == nil:
+			next = min(max(p.size, firstPiece), largestPiece)
+			continue
+		case wire.err != nil && !errors.Is(wire.err, io.EOF):
+			return nil, wire.err
+		}
+		break
+	}
+	if coding != "" {
+		answer.Header.Del("Content-Encoding")
+		answer.Header.Del("Content-Length")
+		answer.ContentLength, answer.Uncompressed = -1, true
+	}
+	if p.size == 0 { // an answer without a body is not compressed
+		p.coding = ""
+	}
+	return p, nil
+}
+
+// reader reads the parcel as it is. It can be read again with another one.
+func (p *parcel) reader() io.Reader {
+	pieces := make([]io.Reader, 0, len(p.pieces))
+	for _, piece := range p.pieces {
+		pieces = append(pieces, bytes.NewReader(piece))
+	}
+	return io.MultiReader(pieces...)
+}
+
+// unpack returns the body as it was before it was compressed, if it is not larger than a limit.
+func (p *parcel) unpack(limit int64) ([]byte, error) {
+	if p.coding == "" && len(p.pieces) == 1 && p.size <= limit {
+		return p.pieces[0], nil
+	}
+	decoded := p.reader()
+	if p.coding != "" {
+		decoder, err := newDecoder(p.coding, bufio.NewReader(decoded))
+		if err != nil {
+			return nil, asEncodingError(p.coding, err)
+		}
+		decoded = &decoding{coding: p.coding, decoder: decoder}
+	}
+	body := make([]byte, 0, limit+1)
+	for int64(len(body)) <= limit {
+		n, err := decoded.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			if int64(len(body)) > limit {
+				return nil, errTooLarge
+			}
+			if len(body) < cap(body)/2 {
+				body = bytes.Clone(body)
+			}
+			return body, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+	return nil, errTooLarge
+}
+
+// guess is how large the body will be, in bytes, as far as that can be told: what is compressed says so only
+// with gzip, and may lie.
+func (p *parcel) guess(limit int64) int64 {
+	const often = 8 // times as large as when it is compressed
+	size := p.size*often + firstPiece
+	switch {
+	case p.coding == "":
+		return p.size
+	case p.coding == "gzip" && p.size > 18: // a head and a foot
+		size = int64(binary.LittleEndian.Uint32(p.last(4)))
+	}
+	return min(size, limit)
+}
+
+// last returns the last bytes of the parcel, which has so many.
+func (p *parcel) last(count int) []byte {
+	var end []byte
+	for i := len(p.pieces) - 1; i >= 0 && len(end) < count; i-- {
+		piece := p.pieces[i]
+		end = append(bytes.Clone(piece[max(0, len(piece)-(count-len(end))):]), end...)
+	}
+	return end
+}
+
+// window is how much memory the decoder takes at most, in bytes. Brotli's takes as much as the body asks for in its
+// first byte (RFC 7932, section 9.1), and half as much again while it grows.
+func (p *parcel) window() int64 {
+	switch p.coding {
+	case "":
+		return 0
+	case "br":
+		bits, first := 16, p.pieces[0][0]
+		switch low, high := first>>1&7, first>>4&7; {
+		case first&1 == 0:
+		case low != 0:
+			bits = 17 + int(low)
+		case high != 0:
+			bits = 8 + int(high)
+		default:
+			bits = 17
+		}
+		return 3 << bits / 2
+	}
+	return 64 << 10
+}
+
+// open unpacks a parcel, and has the body used, both as work that waits for its turn in the budget. Weigh says
+// how much memory the use of a body takes beside it, in bytes; nil: next to nothing. Where there turns out to be
+// more to do than memory was taken for, all is given back, and the parcel waits for its turn at more.
+func (p *parcel) open(ctx context.Context, limit int64, room *budget.Room, weigh func(body []byte) int64, use func(body []byte) error) error {
+	guess := p.guess(limit)
+	need := max(p.window()+guess, leastWork)
+	for {
+		granted, done, err := room.Work(ctx, need)
+		if err != nil {
+			return err
+		}
+		more, err := p.attempt(guess, granted, room.Most(), weigh, use)
+		done()
+		switch {
+		case errors.Is(err, errTooLarge) && guess < limit:
+			guess = limit
+			need = max(p.window()+guess, leastWork)
+		case more > 0:
+			need = more
+		default:
+			return err
+		}
+	}
+}
+
+// attempt unpacks a parcel and has it used, if that takes no more memory than was granted, or all that there is.
+// Else it says how much it takes.
+func (p *parcel) attempt(limit, granted, most int64, weigh func(body []byte) int64, use func(body []byte) error) (more int64, err error) {
+	body, err := p.unpack(limit)
+	if err != nil {
+		return 0, err
+	}
+	if weigh != nil && granted < most {
+		if need := p.window() + int64(cap(body)) + weigh(body); need > granted {
+			return need, nil
+		}
+	}
+	return 0, use(body)
+}
