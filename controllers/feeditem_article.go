@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -38,6 +40,9 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	if host != "" {
 		r.Stream.StageStarted(item, reading, v1alpha1.StageArticle, host, r.Clock.Now())
 	}
+	if held.page != nil {
+		request.Received = held.page.host.Done // the host is free for others as soon as it has answered
+	}
 	back := held.lend(r.Clock)
 	text, err := r.Articles.Fetch(ctx, request)
 	back()
@@ -48,6 +53,11 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 		r.open.keep(item, open)
 		return true, lookAgain(r.Clock.Now(), r.Clock.Now()), nil // it waits for the network, as the others do
 	}
+	if errors.Is(err, budget.ErrFull) {
+		r.waitForRoom(item, open)
+		return true, ctrl.Result{}, nil
+	}
+	open.full = 0
 	if err != nil {
 		if open.pageFailed(err, r.InPlace, item, r.Clock.Now()) {
 			r.Stream.CallFailed(item, reading, v1alpha1.StageArticle, host, failure.Classify(err), r.Clock.Now())
@@ -70,6 +80,34 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	}
 	open.page.text, open.page.read = text, r.Clock.Now()
 	return false, ctrl.Result{}, nil
+}
+
+// waitForRoom puts away an attempt that has found no room in memory, until it is worth another look. Nothing has failed.
+func (r *FeedItemReconciler) waitForRoom(item *v1alpha1.FeedItem, open *openAttempt) {
+	open.full++
+	open.notBefore = r.Clock.Now().Add(comeBack(item.UID, open.full))
+	r.open.keep(item, open)
+	r.wakeAt(item, open.notBefore)
+}
+
+// articleRequest is derive.ArticleRequest, with what the item itself holds counted in the room.
+func (r *FeedItemReconciler) articleRequest(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+	room *budget.Room,
+) (article.Request, error) {
+	const much = 512 << 10 // what takes less is not worth a wait
+	if takes := derive.ArticleRequestTakes(item); takes > much {
+		_, done, err := room.Work(ctx, takes)
+		if err != nil {
+			return article.Request{}, err
+		}
+		defer done()
+	}
+	request, err := derive.ArticleRequest(item, source)
+	if err != nil {
+		return request, err
+	}
+	request.Room = room
+	return request, room.Grow(int64(len(request.FeedText)))
 }
 
 // readsDocuments says whether any provider of a chain reads PDF documents as they are.

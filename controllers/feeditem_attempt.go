@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -34,8 +35,17 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 		r.open.keep(item, open)
 		return ctrl.Result{}, nil // it is woken then
 	}
-	request, err := derive.ArticleRequest(item, source)
-	if err != nil {
+	room := r.Articles.Budget().Document(item.Namespace)
+	defer room.Release()
+	room.Take(open.page.text.Weight()) // it is in memory already
+	request, err := r.articleRequest(ctx, item, source, room)
+	switch {
+	case ctx.Err() != nil:
+		return ctrl.Result{}, nil //nolint:nilerr // the manager is stopping
+	case errors.Is(err, budget.ErrFull):
+		r.waitForRoom(item, open)
+		return ctrl.Result{}, nil
+	case err != nil:
 		return r.settle(ctx, item, source, failed(item, err, v1alpha1.StageArticle, "", v1alpha1.ReasonInvalidContent, r.now()))
 	}
 	held := &tickets{}

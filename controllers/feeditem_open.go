@@ -12,6 +12,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -34,6 +35,10 @@ type openAttempt struct {
 	askAgain map[string]bool
 	// page is what became of the page; its text is kept as long as there is room.
 	page openPage
+	// room is that of the text while the attempt waits.
+	room *budget.Room
+	// full is how many times in a row there was no room for the page.
+	full int
 }
 
 // openPage is the article of an open attempt.
@@ -46,20 +51,18 @@ type openPage struct {
 }
 
 // size is how much room the article takes, in bytes.
-func (p openPage) size() int { return len(p.text.Text) + len(p.text.Document) }
+func (p openPage) size() int64 { return int64(len(p.text.Text) + len(p.text.Document)) }
 
 // keepText is how long a text that was read is as good as one that is read now.
 const keepText = time.Hour
 
-// roomForTexts is how many bytes of articles and documents are kept for items that wait. Who finds no room reads
-// the page again.
-const roomForTexts = 64 << 20
-
-// openAttempts keeps the attempts that wait. The zero value is empty.
+// openAttempts keeps the attempts that wait. The zero value is empty, and without a bound on their texts.
 type openAttempts struct {
+	// budget has room for articles and documents that wait. Who finds none reads the page again.
+	budget *budget.Budget
+
 	mu    sync.Mutex
 	known map[types.NamespacedName]*openAttempt
-	bytes int
 }
 
 // of returns the attempt that is open on an item, or a new one: where there is none, and where the
@@ -117,14 +120,16 @@ func (o *openAttempts) keep(item *v1alpha1.FeedItem, open *openAttempt) {
 	defer o.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
 	o.remove(name)
-	if o.bytes+open.page.size() > roomForTexts {
-		open.page.text, open.page.read = article.Article{}, time.Time{}
+	if o.budget != nil {
+		open.room = o.budget.Waiting(name.Namespace)
+		if open.room.Grow(open.page.size()) != nil {
+			open.page.text, open.page.read = article.Article{}, time.Time{}
+		}
 	}
 	if o.known == nil {
 		o.known = map[types.NamespacedName]*openAttempt{}
 	}
 	o.known[name] = open
-	o.bytes += open.page.size()
 }
 
 // drop forgets what is open on an item.
@@ -136,7 +141,7 @@ func (o *openAttempts) drop(name types.NamespacedName) {
 
 func (o *openAttempts) remove(name types.NamespacedName) {
 	if open := o.known[name]; open != nil {
-		o.bytes -= open.page.size()
+		open.room.Release()
 		delete(o.known, name)
 	}
 }

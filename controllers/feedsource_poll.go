@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
@@ -63,13 +64,21 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	if err != nil {
 		return time.Time{}, err
 	}
-	found, document, feedErr := r.read(ctx, source, credentials, memory)
+	room := r.Outbound.Budget().Document(source.Namespace)
+	defer room.Release()
+	found, document, feedErr := r.read(ctx, source, credentials, memory, visit, room)
 	if stopping := ctx.Err() != nil; stopping {
 		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
 	}
 	if !r.Web.ended(visit, outbound.HostOf(source.Spec.URL), wasWell(source), feedErr) {
 		return now, nil // it waits for the network, as the others do
 	}
+	if errors.Is(feedErr, budget.ErrFull) { // which says nothing about the feed
+		watch.full++
+		watch.redo = r.Clock.Now().Add(comeBack(source.UID, watch.full))
+		return watch.redo, nil
+	}
+	watch.full = 0
 	seenBefore := r.tally.seen(source.UID)
 	if document != nil {
 		err = r.take(ctx, source, watch, memory, document, &found)
@@ -112,21 +121,39 @@ func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.F
 	return watch.redo
 }
 
-// read fetches the feed and parses it, unless it is as it was: then there is no document.
+// read fetches the feed and parses it, unless it is as it was: then there is no document. The document is counted
+// in the room; the host is free for others as soon as it has answered.
 func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *memory,
-) (findings, *feed.Document, error) {
-	response, err := r.Outbound.Get(ctx, outbound.Request{
+	visit *visit, room *budget.Room,
+) (found findings, document *feed.Document, err error) {
+	sent := credentials.Sent
+	err = r.Outbound.Read(ctx, outbound.Request{
 		URL:          source.Spec.URL,
 		Accept:       feed.Accept,
 		Header:       credentials.Header,
 		ETag:         memory.validators.etag,
 		LastModified: memory.validators.lastModified,
 		Timeout:      source.FetchTimeout(),
+		Room:         room,
+		Weigh:        func(_ string, body []byte) int64 { return feed.Weigh(body) },
+		Received:     visit.host.Done,
+	}, func(response *outbound.Response) error {
+		sent = credentials.SentTo(response)
+		memory.sent = sent
+		found, document, err = r.parse(source, memory, response)
+		if err != nil || document == nil {
+			return err
+		}
+		return room.Grow(document.Weight())
 	})
 	if err != nil {
-		return findings{}, nil, failure.WithoutEchoes(err, credentials.Sent)
+		return found, nil, failure.WithoutEchoes(err, sent)
 	}
-	memory.sent = credentials.SentTo(response)
+	return found, document, nil
+}
+
+// parse reads the answer for a feed.
+func (r *FeedSourceReconciler) parse(source *v1alpha1.FeedSource, memory *memory, response *outbound.Response) (findings, *feed.Document, error) {
 	found := findings{movedTo: memory.sent.Mask(response.MovedTo), rebuilt: -1, unchanged: response.Unchanged}
 	if found.unchanged {
 		found.declared = max(response.FreshFor, memory.validators.ttl)

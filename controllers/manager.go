@@ -91,6 +91,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Workers:    options.ItemWorkers,
 		Namespaces: options.Namespaces,
 		Background: &background{},
+		open:       openAttempts{budget: options.Outbound.Budget()},
 	}
 	sources := &FeedSourceReconciler{
 		Clock:    options.Clock,

@@ -11,14 +11,16 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/budget"
 )
 
 // R1.6: documents take room as texts do, and give it back.
 func TestDocumentsOfAttemptsThatWaitAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
-	document := make([]byte, roomForTexts/8)
-	var kept openAttempts
+	memory := budget.New(budget.Min, func() time.Time { return now })
+	document := make([]byte, 300<<10)
+	kept := openAttempts{budget: memory}
 	items := make([]*v1alpha1.FeedItem, 10)
 	for i := range items {
 		item := &v1alpha1.FeedItem{}
@@ -28,16 +30,17 @@ func TestDocumentsOfAttemptsThatWaitAreBounded(t *testing.T) {
 		kept.keep(item, open)
 		items[i] = item
 	}
-	if kept.bytes > roomForTexts {
-		t.Errorf("%d bytes are kept", kept.bytes)
-	}
+	held := memory.Usage().Waiting
 	found := 0
 	for _, item := range items {
 		if open := kept.of(item, now); !open.page.read.IsZero() && len(open.page.text.Document) == len(document) {
 			found++
 		}
 	}
-	if found != 7 || kept.bytes != 0 {
-		t.Errorf("%d documents were kept, and %d bytes are not given back; want 7 and none", found, kept.bytes)
+	if found == 0 || found == len(items) || held != int64(found*(len(document)+len("text"))) {
+		t.Errorf("%d of %d documents were kept, in %d bytes", found, len(items), held)
+	}
+	if left := memory.Usage().Waiting; left != 0 {
+		t.Errorf("%d bytes are not given back", left)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/charset"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/outbound"
@@ -74,6 +76,11 @@ type Request struct {
 	MaxBytes int64
 	// Timeout of the download. Default: that of outbound.Request.
 	Timeout time.Duration
+	// Room is what the article takes of the memory for documents. Fetch leaves in it the Weight of the article
+	// that it returns. Default: that of outbound.Request, and nothing is left.
+	Room *budget.Room
+	// Received is called when the page is there, or the document, and the network is not needed any more.
+	Received func()
 }
 
 // NeedsPage says whether the article is to be downloaded.
@@ -94,14 +101,15 @@ func (r Request) NeedsPage() bool {
 // Fetcher gets articles. It is safe for concurrent use.
 type Fetcher struct {
 	client *outbound.Client
-	// documents has room for those that are read at the same time.
-	documents chan struct{}
 }
 
 // NewFetcher returns a fetcher that downloads pages with client.
 func NewFetcher(client *outbound.Client) *Fetcher {
-	return &Fetcher{client: client, documents: make(chan struct{}, documentsAtOnce)}
+	return &Fetcher{client: client}
 }
+
+// Budget is the memory that articles take while they are read, and until they are used.
+func (f *Fetcher) Budget() *budget.Budget { return f.client.Budget() }
 
 // Fetch returns the article. A page without readable text is replaced by the feed's own content,
 // if that has a full sentence.
@@ -110,48 +118,69 @@ func NewFetcher(client *outbound.Client) *Fetcher {
 // source read the feed only, and the feed has headlines only, wants those.
 //
 // Every error is a *failure.Error: that of the download as it came (failure.TypeTooLarge for a
-// page above MaxBytes), TypeNotReady where there is no text yet, TypeNoContent where there never will be one,
-// failure.TypeUnsupported where the link leads to something that is not a text.
+// page above MaxBytes; errors.Is(err, budget.ErrFull) where there was no room in memory), TypeNotReady where there is
+// no text yet, TypeNoContent where there never will be one, failure.TypeUnsupported where the link leads to something
+// that is not a text.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 	if !r.NeedsPage() {
 		if text := normalize(r.FeedText); text != "" {
-			return Article{Title: r.Title, Text: text, FromFeed: true}.finished(), nil
+			return r.taken(Article{Title: r.Title, Text: text, FromFeed: true}.finished())
 		}
 		if title := oneLine(r.Title); isHeadline(title) {
-			return Article{Title: title, Text: title, FromFeed: true, HeadlineOnly: true}.finished(), nil
+			return r.taken(Article{Title: title, Text: title, FromFeed: true, HeadlineOnly: true}.finished())
 		}
 		return Article{}, failure.New(v1alpha1.CategoryValidation, TypeNoContent, noFeedText(r))
 	}
-	page, err := f.client.Get(ctx, outbound.Request{URL: r.URL, Accept: accept, MaxBytes: r.MaxBytes, Timeout: r.Timeout})
-	if err != nil {
-		return Article{}, err
-	}
-	found, err := f.read(ctx, page, r.Documents)
-	if err == nil {
+	var found Article
+	received := false
+	err := f.client.Read(ctx, outbound.Request{
+		URL: r.URL, Accept: accept, MaxBytes: r.MaxBytes, Timeout: r.Timeout, Room: r.Room, Weigh: weigh, Received: r.Received,
+	}, func(page *outbound.Response) (err error) {
+		received = true
+		if found, err = read(ctx, page, r.Documents); err != nil {
+			return err
+		}
 		if r.Title != "" {
 			found.Title = r.Title
 		}
-		return found.finished(), nil
-	}
-	if ctx.Err() != nil {
+		found, err = r.taken(found.finished())
+		return err
+	})
+	switch {
+	case err == nil:
+		return found, nil
+	case !received || errors.Is(err, budget.ErrFull):
+		return Article{}, err
+	case ctx.Err() != nil:
 		return Article{}, failure.Classify(ctx.Err())
 	}
 	if text := normalize(r.FeedText); hasSentence(text) {
-		return Article{Title: r.Title, Text: text, FromFeed: true}.finished(), nil
+		return r.taken(Article{Title: r.Title, Text: text, FromFeed: true}.finished())
 	}
 	return Article{}, err
 }
 
+// taken returns an article whose memory has been taken.
+func (r Request) taken(found Article) (Article, error) {
+	if r.Room == nil {
+		return found, nil
+	}
+	if err := r.Room.Grow(found.Weight()); err != nil {
+		return Article{}, failure.Wrap(v1alpha1.CategoryNetwork, "", "There is no room in memory for the article at the moment.", err)
+	}
+	return found, nil
+}
+
 // read returns what a page has, if that is enough to be an article.
-func (f *Fetcher) read(ctx context.Context, page *outbound.Response, documents bool) (found Article, err error) {
+func read(ctx context.Context, page *outbound.Response, documents bool) (found Article, err error) {
 	contentType := page.Header.Get("Content-Type")
 	switch kind, name := kindOf(page.Body, contentType); kind {
 	case kindHTML:
-		found.Title, found.Text, err = extract(string(charset.Decode(page.Body, contentType)))
+		found.Title, found.Text, err = extract(string(charset.Decode(beginning(page.Body), contentType)))
 	case kindText:
-		found.Text = normalize(string(charset.Decode(page.Body, contentType)))
+		found.Text = normalize(string(charset.Decode(page.Body[:min(len(page.Body), maxText)], contentType)))
 	case kindPDF:
-		found.Text, found.Document, err = f.readDocument(ctx, page.Body, page.URL, documents)
+		found.Text, found.Document, err = readDocument(ctx, page.Body, page.URL, documents)
 		return found, err
 	case kindOther:
 		return Article{}, failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported,

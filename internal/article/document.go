@@ -22,14 +22,12 @@ const (
 	maxDocumentPages = 30
 	// documentTime is how long the text of a document is looked for. It takes far less.
 	documentTime = 30 * time.Second
-	// documentsAtOnce is how many documents are read at the same time: each may need a hundred megabytes besides its bytes.
-	documentsAtOnce = 2
 )
 
 // readDocument returns the text of a PDF document, and the document itself where it is small enough to be
 // passed on. Without readers that take documents, one without text is a failure.
-func (f *Fetcher) readDocument(ctx context.Context, data []byte, from string, passOn bool) (text string, document []byte, err error) {
-	found, err := f.pdfText(ctx, data)
+func readDocument(ctx context.Context, data []byte, from string, passOn bool) (text string, document []byte, err error) {
+	found, err := pdfText(ctx, data)
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, ctx.Err()
@@ -54,14 +52,8 @@ func (f *Fetcher) readDocument(ctx context.Context, data []byte, from string, pa
 	return text, document, nil
 }
 
-// pdfText reads a document when it is its turn.
-func (f *Fetcher) pdfText(ctx context.Context, data []byte) (found pdftext.Document, err error) {
-	select {
-	case f.documents <- struct{}{}:
-	case <-ctx.Done():
-		return found, ctx.Err()
-	}
-	defer func() { <-f.documents }()
+// pdfText reads a document.
+func pdfText(ctx context.Context, data []byte) (found pdftext.Document, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = failure.Panicked(value, debug.Stack())

@@ -5,7 +5,6 @@ package article
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -79,19 +78,5 @@ func TestPDFDocuments(t *testing.T) {
 				t.Errorf("article (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// R1.6
-func TestDocumentsWaitForTheirTurn(t *testing.T) {
-	t.Parallel()
-	fetcher := newTestFetcher()
-	for range documentsAtOnce {
-		fetcher.documents <- struct{}{}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := fetcher.readDocument(ctx, pdftest.Write(pdftest.Options{}, []string{"text"}), "https://example.org", true); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
 	}
 }

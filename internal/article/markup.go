@@ -5,6 +5,7 @@ package article
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -15,7 +16,60 @@ import (
 const (
 	maxTags   = 30_000
 	maxMarkup = 1 << 20
+	// maxSeparators is how much there may be in all tags of a page that an attribute can stand behind: white
+	// space, slashes and quotation marks. Tags above it lose their attributes.
+	maxSeparators = 60_000
 )
+
+// Bounds, in bytes, of what is looked at of a body: of a page with its scripts, of one that is not UTF-8 and has to be
+// tried in several charsets, and of a plain text. No model reads, and no summary is made of, as much as that.
+const (
+	maxPage        = 4 << 20
+	maxForeignPage = 2 << 20
+	maxText        = 1 << 20
+	// maxPageSeparators is how many separators there may be, also outside of tags. Each may make an attribute
+	// of a tag that never ends, which takes memory before it is known that it does not.
+	maxPageSeparators = 400_000
+)
+
+// beginning returns as much of a page as is looked at.
+func beginning(page []byte) []byte {
+	if page = page[:min(len(page), maxPage)]; !isUTF8(page) {
+		page = page[:min(len(page), maxForeignPage)]
+	}
+	left := maxPageSeparators
+	for at, c := range page {
+		if !isSeparator(c) {
+			continue
+		}
+		if left--; left < 0 {
+			return page[:at]
+		}
+	}
+	return page
+}
+
+// isSeparator says whether an attribute of a tag may stand behind a character.
+func isSeparator(c byte) bool {
+	switch c {
+	case ' ', '\t', '\n', '\r', '\f', '/', '"', '\'':
+		return true
+	}
+	return false
+}
+
+// separators counts what may stand before each attribute of a tag. In a text it is more than there are.
+func separators(markup []byte) (count int) {
+	for _, c := range markup {
+		if isSeparator(c) {
+			count++
+		}
+	}
+	return count
+}
+
+// isUTF8 says whether a page is in UTF-8, but for a character that may be cut at the end.
+func isUTF8(page []byte) bool { return utf8.Valid(page[:max(0, len(page)-utf8.UTFMax)]) }
 
 // wasteful elements are left out before the page is parsed, tags only. The first of them are the
 // formatting elements of the HTML standard: a parser opens those that were not closed again in
@@ -38,7 +92,7 @@ var mute = map[atom.Atom]bool{
 func slim(page string) string {
 	var out strings.Builder
 	tokenizer := html.NewTokenizer(strings.NewReader(page))
-	tags, muted := 0, false
+	tags, attributes, muted := 0, 0, false
 	for out.Len() < maxMarkup && tags < maxTags {
 		kind := tokenizer.Next()
 		raw := tokenizer.Raw()
@@ -66,7 +120,11 @@ func slim(page string) string {
 				return out.String()
 			default:
 				tags++
-				out.Write(raw)
+				if attributes += separators(raw); attributes <= maxSeparators || kind == html.EndTagToken {
+					out.Write(raw)
+				} else {
+					out.WriteString("<" + string(name) + ">")
+				}
 			}
 		case html.DoctypeToken:
 			if out.Len() == 0 {

@@ -4,6 +4,8 @@
 package derive
 
 import (
+	"strings"
+
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -21,7 +23,7 @@ func ArticleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (artic
 	request := article.Request{
 		URL:      item.Spec.URL,
 		Title:    item.Spec.Title,
-		FeedText: feed.Text(content),
+		FeedText: bounded(feed.Text(content)),
 		Source:   source.ArticleSource(),
 		MaxBytes: source.MaxArticleBytes(),
 		Timeout:  source.FetchTimeout(),
@@ -30,6 +32,23 @@ func ArticleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (artic
 		return withoutPage(request)
 	}
 	return request, nil
+}
+
+// maxFeedText is how much of the feed's own text is used, in bytes: more than any model reads.
+const maxFeedText = 1 << 20
+
+// bounded cuts a text on the border of a character. The rest is freed.
+func bounded(text string) string {
+	if len(text) <= maxFeedText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:maxFeedText]), "")
+}
+
+// ArticleRequestTakes says how much memory ArticleRequest takes, in bytes.
+func ArticleRequestTakes(item *v1alpha1.FeedItem) int64 {
+	const copies = 6 // of the content, until it is a text
+	return copies * feed.Unpacked(item.Spec.Content, item.Spec.CompressedContent)
 }
 
 // withoutPage is the request for an article whose link holds a secret that is masked: its page cannot

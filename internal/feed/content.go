@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -62,6 +63,23 @@ func Unpack(plain, compressed string) (string, error) {
 		return "", corrupt(errors.New("it is not UTF-8"))
 	}
 	return string(content), nil
+}
+
+// Unpacked is how large the result of Unpack is at most, in bytes: what the end of a gzip stream says of it.
+func Unpacked(plain, compressed string) int64 {
+	const end = 8 // characters of base64, of which the last four bytes are there
+	if len(compressed) < end {
+		return int64(len(plain))
+	}
+	last, err := base64.StdEncoding.DecodeString(compressed[len(compressed)-end:])
+	if err != nil || len(last) < 4 {
+		return maxUnpacked
+	}
+	size := int64(0)
+	for _, b := range slices.Backward(last[len(last)-4:]) { // RFC 1952, section 2.3.1
+		size = size<<8 | int64(b)
+	}
+	return min(size, maxUnpacked)
 }
 
 func corrupt(err error) error {

@@ -5,6 +5,9 @@ package pdftext
 
 import "context"
 
+// Memory is how much memory Read takes at most, in bytes beside the document: what the bounds below come to.
+const Memory = 44 << 20
+
 // What reading one document may cost. A few kilobytes can ask for gigabytes: streams that inflate a
 // thousandfold, forms that draw each other, ranges of millions of characters. What is above a bound is
 // not read, and what was read until then stays.
@@ -12,11 +15,11 @@ const (
 	// maxFile is how large a document may be, in bytes.
 	maxFile = 32 << 20
 	// maxInflated is what all its streams may come to, and maxStream one of them.
-	maxInflated = 64 << 20
-	maxStream   = 16 << 20
+	maxInflated = 48 << 20
+	maxStream   = 12 << 20
 	// maxTokens is how many numbers, strings, names and operators are looked at. To go through bytesPerToken
 	// bytes costs as much.
-	maxTokens     = 1_500_000
+	maxTokens     = 900_000
 	bytesPerToken = 64
 	// nodeCost is what a node of the tree of pages costs, in tokens, streamCost what a stream does beside its
 	// bytes, fontCost what a font does, which is a table of 256 codes, and dictCost what a dictionary does

@@ -133,7 +133,7 @@ func TestDocumentsMadeToHurt(t *testing.T) {
 			if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 450*inflation {
 				t.Errorf("allocated %d MiB for a document of %d KiB", allocated, len(data)>>10)
 			}
-			if held := (ctx.inUse - idle) >> 20; held > 100 {
+			if held := (ctx.inUse - idle) >> 20; held > Memory>>20 {
 				t.Errorf("held %d MiB for a document of %d KiB", held, len(data)>>10)
 			}
 		})

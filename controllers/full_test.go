@@ -1,0 +1,88 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
+)
+
+// R1.10, R3.12: a feed or a page for which there is no room in memory waits: nothing has failed, no attempt is counted,
+// and its server is not asked again before there is room. Then it is read.
+func TestWhatFindsNoRoomInMemoryWaits(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"a feed": "/feed.xml", "a page": "/articles/news-1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			web := feedtest.New(t)
+			web.List(web.Entries("news", 1)...)
+			rooms := make(chan []*budget.Room, 1)
+			fill := sync.OnceFunc(func() { rooms <- fillMemory(w.out.Budget(), w.namespace) })
+			web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == path {
+					fill()
+				}
+				return false
+			})
+			w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
+				source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
+			})
+			full := <-rooms
+			for range 10 { // it comes again, and again finds no room
+				w.clock.Step(10 * time.Second)
+			}
+			if hits := web.Hits(path); hits != 1 {
+				t.Errorf("the server was asked %d times", hits)
+			}
+			for _, room := range full {
+				room.Release()
+			}
+			var status v1alpha1.FeedItemStatus
+			w.timePasses(func() error {
+				items, err := w.items(t.Context(), "news")
+				if err != nil || len(items) != 1 || items[0].Status.Phase != v1alpha1.PhaseProcessed {
+					return fmt.Errorf("%d items: %+v, %v", len(items), items, err)
+				}
+				status = items[0].Status
+				return nil
+			})
+			if status.RetryCount != 0 || status.FirstFailureTime != nil || len(status.History) != 1 {
+				t.Errorf("the item has failed: %+v", status)
+			}
+			source := w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+				if source.Status.LastPollTime == nil {
+					return fmt.Errorf("not told yet: %+v", source.Status)
+				}
+				return nil
+			})
+			if source.Status.ConsecutiveFailures != 0 || source.Status.Failure != nil {
+				t.Errorf("the feed has failed: %+v", source.Status)
+			}
+			if left := w.out.Budget().Usage(); left != (budget.Usage{}) {
+				t.Errorf("%+v is not given back", left)
+			}
+		})
+	}
+}
+
+// fillMemory takes all the memory that documents of a namespace may have.
+func fillMemory(memory *budget.Budget, namespace string) (rooms []*budget.Room) {
+	for _, owner := range []string{"another", namespace} { // the first one has the turn of the large as well
+		room := memory.Document(owner)
+		for _, piece := range []int64{1 << 20, 1 << 10, 1} {
+			for room.Grow(piece) == nil {
+			}
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms
+}

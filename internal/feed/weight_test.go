@@ -1,0 +1,90 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+)
+
+// R1.6, R1.10: to parse a feed takes no more memory than is taken of the budget for it, also where it is as large as it
+// may be, and what is left of it is what its Weight says. Not parallel: it looks at the memory of the whole process.
+func TestWhatParsingTakes(t *testing.T) {
+	const large = 10 << 20
+	const rss, end = `<?xml version="1.0"?><rss version="2.0"><channel><title>Feed</title>`, "</channel></rss>"
+	sentence := strings.Repeat("This is a sentence, with commas, that goes on for a while. ", 17)
+	entries := func(format string) string {
+		var out strings.Builder
+		for i := 0; out.Len() < large-2<<10; i++ {
+			fmt.Fprintf(&out, format, i, i, sentence)
+		}
+		return out.String()
+	}
+	repeated := func(before, again, after string) string {
+		return before + strings.Repeat(again, (large-len(before)-len(after))/len(again)) + after
+	}
+	for name, text := range map[string]string{
+		"RSS":         rss + entries("<item><guid>%d</guid><title>Entry %d</title><description>%s</description></item>") + end,
+		"Atom":        `<feed xmlns="http://www.w3.org/2005/Atom"><title>Feed</title>` + entries("<entry><id>%d</id><title>Entry %d</title><content>%s</content></entry>") + "</feed>",
+		"JSON":        `{"version":"https://jsonfeed.org/version/1.1","title":"Feed","items":[` + entries(`{"id":"%d","title":"Entry %d","content_text":"%s"},`) + `{"id":"last"}]}`,
+		"Latin-1":     rss + entries("<item><guid>%d</guid><title>Caf\xe9 %d</title><description>%s</description></item>") + end,
+		"empty":       repeated(rss, "<item/>", end),
+		"categories":  repeated(rss+"<item><title>x</title>", "<category>a</category>", "</item>"+end),
+		"extensions":  repeated(rss+"<item><title>x</title>", "<a:b>a</a:b>", "</item>"+end),
+		"one text":    repeated(rss+"<item><title>x</title><description>", "&lt;p&gt;x", "</description></item>"+end),
+		"tags":        repeated(rss+"<item><title>x</title>", "<a/>", "</item>"+end),
+		"Atom links":  repeated(`<feed xmlns="http://www.w3.org/2005/Atom"><title>x</title><entry><title>x</title>`, "<link href='a'/>", "</entry></feed>"),
+		"no document": strings.Repeat("\x00", large),
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := []byte(text)
+			var document *Document
+			took := peakOf(func() { document, _ = Parse(body, "text/xml", "https://site.example/") })
+			if document == nil {
+				document = &Document{}
+			}
+			t.Logf("%.1f MiB, of %.1f, %.1f MiB are left", float64(took)/(1<<20), float64(Weigh(body))/(1<<20), float64(document.Weight())/(1<<20))
+			if took > Weigh(body)*5/4 { // some of it is garbage that is collected late
+				t.Errorf("it took %d KiB, %d KiB were counted", took>>10, Weigh(body)>>10)
+			}
+			runtime.KeepAlive(body)
+		})
+	}
+}
+
+// peakOf is how much memory lives at the most while something is done, in bytes. A low percentage of growth has the
+// collector come often.
+func peakOf(do func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	read := func() int64 {
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
+	}
+	idle := read()
+	stop, most := make(chan struct{}), make(chan int64)
+	go func() {
+		top := int64(0)
+		ticker := time.NewTicker(200 * time.Microsecond)
+		defer ticker.Stop()
+		for {
+			top = max(top, read())
+			select {
+			case <-stop:
+				most <- top
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	do()
+	close(stop)
+	return <-most - idle
+}
