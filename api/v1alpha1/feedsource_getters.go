@@ -78,12 +78,12 @@ func (in *FeedSource) ArticleSource() ArticleSource {
 	return in.Spec.Article.Source
 }
 
-// MaxArticleBytes returns how large a page may be, decoded.
+// MaxArticleBytes returns how large a page may be, decoded. Sources that are older than the bound may say more.
 func (in *FeedSource) MaxArticleBytes() int64 {
 	if in.Spec.Article == nil || in.Spec.Article.MaxBytes == nil {
 		return DefaultMaxArticleBytes
 	}
-	return *in.Spec.Article.MaxBytes
+	return min(*in.Spec.Article.MaxBytes, MaxArticleBytes)
 }
 
 // MaxCharacters returns how long a summary may be, in characters as a reader counts them.

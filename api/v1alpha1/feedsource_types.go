@@ -28,6 +28,9 @@ const (
 	DefaultKeepMost        = 1000
 )
 
+// MaxArticleBytes is as much as the largest feed has: the memory for documents has room for one such document at any time.
+const MaxArticleBytes = 10 << 20
+
 // ArticleSource says where the text of an article is taken from.
 // +kubebuilder:validation:Enum=Auto;Page;Feed
 type ArticleSource string
@@ -70,11 +73,12 @@ type ArticlePolicy struct {
 	Source ArticleSource `json:"source,omitempty"`
 
 	// MaxBytes is how large the body of a page or a PDF document may be, decoded. An item with a larger one ends
-	// Processed, with the reason LargeFileSkipped. Default: 5 MiB.
+	// Processed, with the reason LargeFileSkipped. From 1 KiB to 10 MiB, default: 5 MiB. A larger value of a source
+	// that is older than this bound counts as 10 MiB.
 	// +optional
 	// +kubebuilder:default=5242880
 	// +kubebuilder:validation:Minimum=1024
-	// +kubebuilder:validation:Maximum=52428800
+	// +kubebuilder:validation:Maximum=10485760
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 }
 

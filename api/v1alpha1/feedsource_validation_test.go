@@ -73,7 +73,7 @@ var feedSourceRules = map[string]rule{
 	"1 to 100,000 items may be unfinished":             numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
 	"1 to 10,000 items are created in a day":           numbers("FeedSource", "spec.maxItemsPerDay", 1, 10_000), // R1.10
 	"an article comes from the page, the feed or both": choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
-	"a page has from 1 KiB to 50 MiB":                  numbers("FeedSource", "spec.article.maxBytes", 1024, 50<<20),
+	"a page has from 1 KiB to 10 MiB":                  numbers("FeedSource", "spec.article.maxBytes", 1024, 10<<20),
 	"a summary has from 40 to 5,000 characters":        numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
 	"a header comes from a key of the Secret":          texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
 	"a provider has a name":                            texts("FeedSource", "spec.providers[].name", true, 253),
