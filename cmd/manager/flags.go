@@ -15,10 +15,12 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
@@ -36,6 +38,7 @@ type flags struct {
 	allowCIDRs, denyCIDRs        []netip.Prefix
 	allowHTTP                    bool
 	workers, pollWorkers         int
+	documentMemory               resource.QuantityValue
 	requestsPerHost              int
 	hostInterval                 time.Duration
 	kubeQPS                      float32
@@ -64,6 +67,8 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http:// for providers and destinations")
 	set.IntVar(&f.workers, "workers", 128, "items worked on at the same time at most")
 	set.IntVar(&f.pollWorkers, "poll-workers", 32, "feeds polled at the same time at most")
+	f.documentMemory.Quantity = *resource.NewQuantity(budget.Default, resource.BinarySI)
+	set.Var(&f.documentMemory, "document-memory", "memory for all that is fetched, decoded and parsed at the same time, such as 256Mi; 64Mi at least")
 	set.IntVar(&f.requestsPerHost, "requests-per-host", 2, "requests to one host at the same time at most")
 	set.DurationVar(&f.hostInterval, "host-interval", 100*time.Millisecond, "time between the beginnings of two requests to one host at least; 0 for none")
 	set.Float32Var(&f.kubeQPS, "kube-api-qps", -1, "requests a second to the API server at most; -1 leaves it to the server's own fairness")
@@ -132,6 +137,9 @@ func (f *flags) check() error {
 			return fmt.Errorf("--%s must be at least 1", name)
 		}
 	}
+	if f.documentMemory.Value() < budget.Min {
+		return fmt.Errorf("--document-memory must be at least %s", resource.NewQuantity(budget.Min, resource.BinarySI))
+	}
 	if f.hostInterval < 0 {
 		return errors.New("--host-interval must not be negative")
 	}
@@ -143,6 +151,7 @@ func (f *flags) check() error {
 func (f *flags) outbound(log logr.Logger) outbound.Config {
 	return outbound.Config{
 		UserAgent: userAgent(), AllowCIDRs: f.allowCIDRs, DenyCIDRs: f.denyCIDRs, AllowHTTP: f.allowHTTP,
+		Budget: budget.New(f.documentMemory.Value(), time.Now),
 		Refused: func(host string, address netip.Addr, because string) {
 			log.Info("Address refused", "host", host, "address", address.String(), "because", because)
 		},
