@@ -50,6 +50,7 @@ var parts = []part{
 	{"writes", measureWrites},
 	{"throughput", measureThroughput},
 	{"memory", measureMemory},
+	{"bombs", measureBombs},
 	{"polling", measurePolling},
 	{"restart", measureRestart},
 }
