@@ -257,7 +257,9 @@ func feedBombs() map[string]bomb {
 // pageBombs are pages and documents that do.
 func pageBombs() map[string]bomb {
 	const html = "text/html; charset=utf-8"
-	page := func(before, again string) bomb { return bomb{html, "gzip", gzipOf(strings.NewReader(full(before, again, "")))} }
+	page := func(before, again string) bomb {
+		return bomb{html, "gzip", gzipOf(strings.NewReader(full(before, again, "")))}
+	}
 	return map[string]bomb{
 		"gzip":       {html, "gzip", gzipOf(bytes.NewReader(make([]byte, 256<<20)))},
 		"brotli":     {html, "br", brotliOf(full("", "<p>"+bombSentence+"</p>", ""))},
