@@ -161,6 +161,7 @@ func TestWhatOthersRepeatIsNotRepeated(t *testing.T) {
 	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Name: "echo"}}
 	source.Spec.URL = web.FeedURL() + "?token=" + secretInURL
 	source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: "feed"}, true
+	source.Spec.Publish = new(true) // what is published is looked at, too
 	source.Spec.Headers = []v1alpha1.FeedHeader{{Name: "X-Feed-Key", SecretKey: "other"}}
 	source.Spec.InitialItems = new(int32(20))
 	source.Spec.Providers = []v1alpha1.ProviderReference{{Name: "gemini"}}
