@@ -42,6 +42,7 @@ func shareOfWorkers(workers int) int { return max(workers/4, 1) }
 
 func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider], connect ProviderFactory, share int) *AIProviderReconciler {
 	r := &AIProviderReconciler{serviceReconciler: common}
+	r.places, r.key = providerCheckPlaces, providerKey
 	r.resource = providerResource
 	r.stage = v1alpha1.StageSummarize
 	r.secretKey = secrets.KeyAPIKey
@@ -102,7 +103,7 @@ func (r *AIProviderReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.AIProvider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry)))).
 		WatchesRawSource(&r.Waker.providers).
-		WithOptions(serviceOptions).
+		WithOptions(working(limitOfChecks)).
 		Complete(r)
 }
 

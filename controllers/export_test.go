@@ -33,6 +33,6 @@ func RefusedForSpace(err error) string { return refusedForSpace(err) }
 const (
 	ItemKey        = itemKey
 	SourceKey      = sourceKey
-	ProviderKey    = "provider"
-	DestinationKey = "destination"
+	ProviderKey    = providerKey
+	DestinationKey = destinationKey
 )

@@ -48,6 +48,7 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 	connect DestinationFactory,
 ) *FeedDestinationReconciler {
 	r := &FeedDestinationReconciler{serviceReconciler: common}
+	r.places, r.key = destinationCheckPlaces, destinationKey
 	r.resource = destinationResource
 	r.stage = v1alpha1.StageDeliver
 	r.secretKey = secrets.KeyAccess
@@ -148,7 +149,7 @@ func (r *FeedDestinationReconciler) SetupWithManager(manager ctrl.Manager) error
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry)))).
 		WatchesRawSource(&r.Waker.destinations).
-		WithOptions(serviceOptions).
+		WithOptions(working(limitOfChecks)).
 		Complete(r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -49,7 +50,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	if ctx.Err() != nil {
 		return true, ctrl.Result{}, nil //nolint:nilerr // the manager is stopping; nothing was paid for, nothing counts
 	}
-	if held.page != nil && !r.Web.ended(held.page, host, false, err) {
+	if held.page != nil && !r.Web.ended(held.page, item.Namespace, host, time.Time{}, err) {
 		r.open.keep(item, open)
 		return true, lookAgain(r.Clock.Now(), r.Clock.Now()), nil // it waits for the network, as the others do
 	}

@@ -41,7 +41,7 @@ type FeedItemReconciler struct {
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt.
 	InPlace lifecycle.InPlace
-	// Workers is how many items are worked on at the same time at most.
+	// Workers is how many items of one source are worked on at the same time at most (limitOfItems).
 	Workers int
 	// Namespaces are those that the operator works in; none means all.
 	Namespaces []string
@@ -80,6 +80,12 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	source, err := sourceOf(ctx, r.Client, &cached)
 	if err != nil || source == nil || source.Spec.Suspend {
 		return ctrl.Result{}, err // a change of the source brings its items back
+	}
+	if r.Schedule.IsOpen() { // else it waits in the line of what it needs, for the order
+		if _, mayWork := turn.Acquire(rankOf(&cached), itemPlaces); !mayWork {
+			turn.KeepWaiting()
+			return ctrl.Result{}, nil // parked: woken when it is the turn of its source
+		}
 	}
 
 	var item v1alpha1.FeedItem

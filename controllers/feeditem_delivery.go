@@ -41,7 +41,8 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 			p.decided = new(r.deliveryFailed(p, p.refused))
 			ready = append(ready, p)
 		default:
-			p.ticket, _ = turn.Acquire(deliveryRank(item), p.resource)
+			taken, granted := turn.AcquireAll(deliveryRank(item), toPost(p.resource)...)
+			p.has(turn, taken, granted)
 			switch {
 			case p.ticket != nil && p.to != nil:
 				ready = append(ready, p)
@@ -92,8 +93,8 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 			if p.publication, err = r.compose(p, summarized, source); err != nil {
 				continue
 			}
-			if ticket, free := turn.Try(deliveryRank(item), p.resource); free {
-				p.ticket = ticket
+			if taken, free := turn.Try(deliveryRank(item), toPost(p.resource)...); free {
+				p.has(turn, taken, free)
 				ready = append(ready, p)
 				outcome.Intents = append(outcome.Intents, lifecycle.Intent{
 					Destination: p.destination, TextHash: destination.TextHash(p.publication), Timeout: p.timeout,
@@ -198,7 +199,9 @@ func (r *FeedItemReconciler) standInLine(turn *schedule.Turn, item *v1alpha1.Fee
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
 			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
-			releaseIfGranted(turn.Acquire(deliveryRank(item), destinationResource(key)))
+			if taken, granted := turn.AcquireAll(deliveryRank(item), toPost(destinationResource(key))...); granted {
+				taken[1].Release()
+			}
 		}
 	}
 }
@@ -218,5 +221,5 @@ func (r *FeedItemReconciler) otherDeliveries(item *v1alpha1.FeedItem) ctrl.Resul
 
 // deliveryRank says who is posted first where a destination is scarce: what was published first.
 func deliveryRank(item *v1alpha1.FeedItem) schedule.Rank {
-	return schedule.Rank{Class: classOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name}
+	return schedule.Rank{Class: classOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
 }

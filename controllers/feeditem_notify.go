@@ -74,10 +74,12 @@ func (r *FeedItemReconciler) beginNotification(ctx context.Context, turn *schedu
 	if err != nil {
 		return time.Time{}, err
 	}
-	rank := schedule.Rank{Class: classNotices, Time: item.LastCheck().Time, Name: item.Namespace + "/" + item.Name}
-	if p.ticket, _ = turn.Acquire(rank, p.resource); p.ticket == nil {
+	rank := schedule.Rank{Class: classNotices, Time: item.LastCheck().Time, Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
+	taken, granted := turn.AcquireAll(rank, toPost(p.resource)...)
+	if !granted {
 		return time.Time{}, nil
 	}
+	p.has(turn, taken, granted)
 	if p.to == nil { // it was opened or closed just now
 		p.giveBack()
 		return now.Add(time.Second), nil

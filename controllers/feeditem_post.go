@@ -33,8 +33,9 @@ type post struct {
 	unavailable string
 	refused     *failure.Error
 	cured       time.Time
-	// ticket is the right to call the destination now.
-	ticket *schedule.Ticket
+	// ticket is the right to call the destination now, and place is where it is worked on, which may go on after the
+	// reconcile that began it.
+	ticket, place *schedule.Ticket
 	// publication is what is posted, made when there is a ticket.
 	publication destination.Post
 	// calls of this intent that have failed, and how long was waited between them.
@@ -48,10 +49,27 @@ type post struct {
 	decided *lifecycle.DeliveryOutcome
 }
 
-// giveBack returns the ticket, if it was not used for a call.
+// toPost are the resources that the work on a delivery takes, for Turn.AcquireAll.
+func toPost(to schedule.Resource) [][]schedule.Resource {
+	return [][]schedule.Resource{only(itemPlaces), only(to)}
+}
+
+// has notes what toPost has named, and what was granted of it. The place is the post's from now on: a turn that began
+// with it needs another one for whatever else it does.
+func (p *post) has(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
+	if granted {
+		p.place, p.ticket = taken[0], taken[1]
+		turn.Entrust(p.place)
+	}
+}
+
+// giveBack returns the place, and the ticket if it was not used for a call.
 func (p *post) giveBack() {
 	if p.ticket != nil {
 		p.ticket.Release()
+	}
+	if p.place != nil {
+		p.place.Done()
 	}
 }
 

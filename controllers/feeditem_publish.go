@@ -39,7 +39,7 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 		return r.recordDelivery(context.WithoutCancel(ctx), item, p, *outcome)
 	}
 	repeated := *p
-	repeated.apart = true
+	repeated.apart, p.place = true, nil // it keeps the place, also while it waits
 	r.Background.run(func() { r.workApart(ctx, item.DeepCopy(), &repeated, again) })
 	return nil, nil
 }
@@ -73,9 +73,9 @@ func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.Fe
 		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) {
 			return false
 		}
-		if ticket, free := turn.Try(deliveryRank(item), p.resource); free {
-			turn.Entrust(ticket)
-			p.ticket = ticket
+		if taken, free := turn.Try(deliveryRank(item), only(p.resource)); free { // it has its place all the time
+			turn.Entrust(taken[0])
+			p.ticket = taken[0]
 			return true
 		}
 		free, known, _ := r.Schedule.Wait(p.resource)

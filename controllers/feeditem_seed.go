@@ -14,7 +14,6 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // seeder opens the schedule after a start: first everybody who waits is in line, then the first
@@ -47,7 +46,8 @@ func (s *seeder) Start(ctx context.Context) error {
 	return nil
 }
 
-// seed puts one item in line for what it needs, if it is due. Which page it needs shows later.
+// seed puts one item in line for what it needs, if it is due. Which page it needs shows later. Nothing is granted before the
+// schedule is open.
 func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[types.NamespacedName]*v1alpha1.FeedSource, now time.Time) error {
 	action := s.reconciler.next(ctx, item).Action
 	if action != lifecycle.Summarize && action != lifecycle.Deliver {
@@ -74,7 +74,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 			row := &view.Status.Deliveries[i]
 			if at, open := lifecycle.Due(row, now); open && !at.After(now) {
 				id := destinationResource(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
-				releaseIfGranted(turn.Acquire(deliveryRank(item), id))
+				turn.AcquireAll(deliveryRank(item), only(itemPlaces), only(id))
 			}
 		}
 		return nil
@@ -83,12 +83,6 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	if err != nil {
 		return err
 	}
-	releaseIfGranted(turn.Acquire(rankOf(item), resourcesOf(able(chain, derive.ToBeScreened(item, source)))...))
+	turn.AcquireAll(rankOf(item), only(itemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
 	return nil
-}
-
-func releaseIfGranted(ticket *schedule.Ticket, granted bool) {
-	if granted {
-		ticket.Release()
-	}
 }

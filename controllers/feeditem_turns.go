@@ -43,13 +43,13 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 		return r.acquireProvider(ctx, turn, held, item)
 	}
 	if r.Schedule.Free(resourcesOf(held.first)...) {
-		taken, granted := turn.AcquireAll(rank, toVisit(host)...)
+		taken, granted := turn.AcquireAll(rank, toVisit(itemPlaces, item.Namespace, host)...)
 		if granted {
 			held.page = visitWith(taken)
 		}
 		return granted, nil
 	}
-	taken, granted := turn.AcquireAll(rank, append(toVisit(host), resourcesOf(held.first))...)
+	taken, granted := turn.AcquireAll(rank, append(toVisit(itemPlaces, item.Namespace, host), resourcesOf(held.first))...)
 	if !granted {
 		return false, r.hold(ctx, item, held.first)
 	}
@@ -61,11 +61,11 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 // Without one the item is parked.
 func (r *FeedItemReconciler) acquireProvider(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem) (bool, error) {
 	if held.provider == nil {
-		ticket, granted := turn.Acquire(rankOf(item), resourcesOf(held.first)...)
+		taken, granted := turn.AcquireAll(rankOf(item), only(itemPlaces), resourcesOf(held.first))
 		if !granted {
 			return false, r.hold(ctx, item, held.first)
 		}
-		held.provider = ticket
+		held.provider = taken[1]
 	}
 	return true, nil
 }
@@ -136,9 +136,12 @@ func (r *FeedItemReconciler) hand(ctx context.Context, t *tickets, open *openAtt
 		usable := t.usable(asked)
 		ticket := t.take(usable)
 		if ticket == nil && len(usable) > 0 {
-			var waits bool
-			if ticket, waits = turn.AcquireSoon(rank, resourcesOf(usable)...); waits {
+			taken, waits := turn.AcquireSoon(rank, only(itemPlaces), resourcesOf(usable))
+			if waits {
 				return provider.Call{}, provider.ErrWaits
+			}
+			if taken != nil {
+				ticket = taken[1]
 			}
 		}
 		if ticket == nil {
@@ -169,7 +172,7 @@ func resourcesOf(chain []link) []schedule.Resource {
 // rankOf says who goes first where capacity is scarce: of the pending items the one that was
 // published first, then of all others the one that was looked at longest ago.
 func rankOf(item *v1alpha1.FeedItem) schedule.Rank {
-	rank := schedule.Rank{Class: classOthers, Time: item.LastCheck().Time, Name: item.Namespace + "/" + item.Name}
+	rank := schedule.Rank{Class: classOthers, Time: item.LastCheck().Time, Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
 	if item.Status.Phase == v1alpha1.PhasePending {
 		rank.Class, rank.Time = classPending, item.Published().Time
 	}

@@ -51,7 +51,7 @@ type FeedSourceReconciler struct {
 	Outbound *outbound.Client
 	// Names is shared with the controller of items.
 	Names *feedNames
-	// Workers is how many feeds are polled at the same time at most.
+	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
 	Workers int
 
 	watched watchedSources
@@ -105,7 +105,8 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if _, invalid := watch.compileFilters(&source); invalid != nil {
 		return r.count(ctx, &source, watch, time.Time{}, r.refuseFilters(ctx, &source, invalid))
 	}
-	due := watch.due(&source, r.Web.networkBack())
+	host := outbound.HostOf(source.Spec.URL)
+	due := watch.due(&source, r.Web.networkBack(source.Namespace, host))
 	if said := watch.toTell(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
 		if err := r.tell(ctx, &source, watch, said); err != nil {
 			return lookAgain(now, r.pollAgain(ctx, &source, watch, now, err)), nil
@@ -113,17 +114,17 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		if source.Generation != said.generation {
 			return lookAgain(now, now), nil
 		}
-		due = watch.due(&source, r.Web.networkBack())
+		due = watch.due(&source, r.Web.networkBack(source.Namespace, host))
 	}
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
 	}
-	rank := schedule.Rank{Class: classPolls, Time: due, Name: request.String()}
+	rank := schedule.Rank{Class: classPolls, Time: due, Name: request.String(), Owner: pollOwner(&source)}
 	if watch.eager(&source) {
 		rank.Class = classEager
 	}
-	tickets, free := turn.AcquireAll(rank, toVisit(outbound.HostOf(source.Spec.URL))...)
-	if !free { // woken when the host is free, and the network is up
+	tickets, free := turn.AcquireAll(rank, toVisit(pollPlaces, source.Namespace, host)...)
+	if !free { // woken when it is its turn, the host is free, and the network is up
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
 	next, err := r.poll(ctx, &source, watch, visitWith(tickets))

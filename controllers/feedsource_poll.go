@@ -70,7 +70,8 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	if stopping := ctx.Err() != nil; stopping {
 		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
 	}
-	if !r.Web.ended(visit, outbound.HostOf(source.Spec.URL), wasWell(source), feedErr) {
+	host := outbound.HostOf(source.Spec.URL)
+	if !r.Web.ended(visit, source.Namespace, host, lastRead(source), feedErr) {
 		return now, nil // it waits for the network, as the others do
 	}
 	if errors.Is(feedErr, budget.ErrFull) { // which says nothing about the feed
@@ -109,7 +110,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		return r.pollAgain(ctx, source, watch, now, err), nil
 	}
 	watch.failedWrites = 0
-	return watch.due(source, r.Web.networkBack()), nil
+	return watch.due(source, r.Web.networkBack(source.Namespace, host)), nil
 }
 
 // pollAgain has a poll made again that could not be written down, and returns when.
@@ -183,9 +184,12 @@ func (r *FeedSourceReconciler) parse(source *v1alpha1.FeedSource, memory *memory
 	return found, document, nil
 }
 
-// wasWell says whether the feed was read the last time.
-func wasWell(source *v1alpha1.FeedSource) bool {
-	return source.Status.LastSuccessTime != nil && source.Status.ConsecutiveFailures == 0
+// lastRead is when the feed was read last; zero if that has failed since.
+func lastRead(source *v1alpha1.FeedSource) time.Time {
+	if source.Status.LastSuccessTime == nil || source.Status.ConsecutiveFailures > 0 {
+		return time.Time{}
+	}
+	return source.Status.LastSuccessTime.Time
 }
 
 // take makes items of the entries that were never seen, the oldest first, and then remembers what

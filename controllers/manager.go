@@ -36,9 +36,11 @@ type Options struct {
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt; the zero value repeats none.
 	InPlace lifecycle.InPlace
-	// ItemWorkers and PollWorkers are how many items are worked on, and feeds polled, at once at most.
+	// ItemWorkers and PollWorkers are how many items of one source are worked on, and feeds of one namespace polled, at once at
+	// most while nobody else has anything to do. All together may come to four times as many (see places.go).
 	ItemWorkers, PollWorkers int
-	// RequestsPerHost is how many requests to one host are under way at once at most.
+	// RequestsPerHost is how many requests of one namespace to one host are under way at once at most. Those of all may come to
+	// twice as many.
 	RequestsPerHost int
 	// HostInterval is how much time lies between the beginnings of two requests to one host at least.
 	HostInterval time.Duration
@@ -59,10 +61,14 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		return err
 	}
 	plan := schedule.New(options.Clock, waker.wake, map[schedule.Kind]schedule.Limit{
-		schedule.KindHost: {Concurrent: options.RequestsPerHost, Every: options.HostInterval},
+		schedule.KindHost:    {Concurrent: options.RequestsPerHost, Every: options.HostInterval, Sharing: schedule.ByTenant},
+		schedule.KindNetwork: {},
 	})
 	plan.Configure(builtinResource, schedule.Limit{})
-	plan.Configure(network, schedule.Limit{})
+	plan.Configure(itemPlaces, limitOfItems(options.ItemWorkers))
+	plan.Configure(pollPlaces, limitOfPolls(options.PollWorkers))
+	plan.Configure(providerCheckPlaces, limitOfChecks)
+	plan.Configure(destinationCheckPlaces, limitOfChecks)
 
 	stream := telemetry.NewStream(manager.GetLogger())
 	web := &web{

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -59,6 +58,9 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	Recorder events.EventRecorder
 	Services *services
 
+	// places are where services of the kind are asked about themselves, and key is what the kind is called in the schedule.
+	places schedule.Resource
+	key    string
 	// resource is how the schedule knows the service.
 	resource func(client.ObjectKey) schedule.Resource
 	// stage is the part of the work on an item in which the service is called.
@@ -96,7 +98,9 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 type standing[P any] struct {
 	// open says that the service may be called; then its availability says the rest.
 	open bool
-	said verdict
+	// parked says that nothing is known yet: it is to be asked when its turn comes.
+	parked bool
+	said   verdict
 	// again is when to look again by itself; zero for never.
 	again time.Duration
 	// refused are the credentials that were refused, by their version, and refusal says how.
@@ -107,9 +111,12 @@ type standing[P any] struct {
 	answer     func(P)
 }
 
-// reconcile opens or closes a service, and writes down which and why.
+// reconcile opens or closes a service, and writes down which and why. Where it has to be asked about itself and others
+// have their turn first, all stays as it is until then.
 func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	id := r.resource(request.NamespacedName)
+	turn := r.Services.schedule.Enter(scheduleKey(r.key, request.NamespacedName))
+	defer turn.Leave()
 	found := P(new(T))
 	if err := r.Client.Get(ctx, request.NamespacedName, found); err != nil {
 		if client.IgnoreNotFound(err) == nil {
@@ -127,8 +134,8 @@ func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Re
 		}
 	}
 	r.clearPauses(id, found)
-	stands, err := r.look(ctx, id, found)
-	if err != nil {
+	stands, err := r.look(ctx, turn, id, found)
+	if err != nil || stands.parked {
 		return ctrl.Result{}, err
 	}
 	if err := r.writeDown(ctx, id, found, stands); err != nil {
@@ -153,7 +160,7 @@ func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resou
 }
 
 // look finds out whether the service can be called, and opens or closes it.
-func (r *serviceReconciler[T, P]) look(ctx context.Context, id schedule.Resource, found P) (standing[P], error) {
+func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (standing[P], error) {
 	if found.Suspended() {
 		r.Services.withdraw(id, "", withdrawal{because: "it is suspended"})
 		return standing[P]{said: verdict{
@@ -188,6 +195,11 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, id schedule.Resource
 	fresh, err := r.connect(found, credentials)
 	if err != nil {
 		return r.configurationRefused(id, revision, err.Error()), nil
+	}
+	rank := schedule.Rank{Time: r.told(id, found, version), Name: found.GetName(), Owner: schedule.Owner{Tenant: found.GetNamespace()}}
+	if _, mayAsk := turn.Acquire(rank, r.places); !mayAsk {
+		// What is open stays so, and what its calls come to is written down meanwhile.
+		return standing[P]{parked: !same || caller == nil, open: true, again: r.nextLook(id, found)}, nil
 	}
 	return r.ask(ctx, id, found, fresh, revision, version)
 }
@@ -260,6 +272,3 @@ func (r *serviceReconciler[T, P]) credentials(ctx context.Context, found P) (cre
 	}
 	return secrets.Of(ctx, r.Live, found.GetNamespace(), *ref, r.secretKey)
 }
-
-// serviceOptions let several services be asked about themselves at once: one may be slow.
-var serviceOptions = controller.Options{MaxConcurrentReconciles: 8}

@@ -35,6 +35,10 @@ func (w *waker) wake(key string) {
 		w.items.add(request, 0)
 	case sourceKey:
 		w.sources.add(request, 0)
+	case providerKey:
+		w.providers.add(request, 0)
+	case destinationKey:
+		w.destinations.add(request, 0)
 	}
 }
 
@@ -59,7 +63,7 @@ func (w *waker) serviceChanged(id schedule.Resource, soon bool) {
 		w.providers.add(request, after)
 	case schedule.KindDestination:
 		w.destinations.add(request, after)
-	case schedule.KindHost, schedule.KindNetwork:
+	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork:
 	}
 }
 
@@ -71,8 +75,10 @@ func keyNamed(key string) types.NamespacedName {
 
 // The kinds of keys in the schedule.
 const (
-	itemKey   = "item"
-	sourceKey = "source"
+	itemKey        = "item"
+	sourceKey      = "source"
+	providerKey    = "provider"
+	destinationKey = "destination"
 )
 
 // scheduleKey is how an object is called in the schedule.

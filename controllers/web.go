@@ -20,16 +20,14 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// longestHostPause bounds for how long a host is left alone by all because it has refused one of
-// them: many publishers share a host, and its answer may be about one feed. That feed itself is
-// left alone for as long as was asked.
+// longestHostPause bounds for how long a host is left alone by a namespace because it has refused one of its feeds:
+// many publishers share a host, and its answer may be about one feed. That feed itself is left alone for as long as was
+// asked. Other namespaces go on: whoever has an address at a host can have it refuse them again and again, and must not
+// keep others from it. What that costs the host is one request of each namespace that finds out by itself.
 const longestHostPause = 5 * time.Minute
 
-// network is what feeds and pages are reached by.
-var network = schedule.Resource{Kind: schedule.KindNetwork, Name: "outside"}
-
-// web is where feeds and pages are. It knows which hosts ask to be left alone, and whether the
-// network is down: then nothing is fetched but a probe from time to time, and no feed is blamed.
+// web is where feeds and pages are. It knows which hosts ask to be left alone, and whether the network is down: then
+// no feed is blamed, and what was out of reach is tried from time to time only (polling.Outage).
 type web struct {
 	Clock    clock.PassiveClock
 	Schedule *schedule.Schedule
@@ -40,7 +38,8 @@ type web struct {
 
 	mu     sync.Mutex
 	outage polling.Outage
-	back   time.Time // when the last outage has ended
+	// back is when the places are back that waited for the network, for as long as that matters to them.
+	back map[polling.Place]time.Time
 }
 
 // visit is the right to fetch one document.
@@ -48,68 +47,112 @@ type visit struct {
 	host, network *schedule.Ticket
 }
 
-// toVisit are the resources that a visit takes, for Turn.AcquireAll.
-func toVisit(host string) [][]schedule.Resource {
-	return [][]schedule.Resource{{hostResource(host)}, {network}}
+// toVisit are the resources that a visit takes for Turn.AcquireAll: the place where it is worked on, the host, and the
+// network as it is between this namespace and that host.
+func toVisit(place schedule.Resource, namespace, host string) [][]schedule.Resource {
+	return [][]schedule.Resource{only(place), only(hostResource(host)), only(network(placeOf(namespace, host)))}
 }
 
 // visitWith makes a visit of the tickets for what toVisit has named.
 func visitWith(tickets []*schedule.Ticket) *visit {
-	return &visit{host: tickets[0], network: tickets[1]}
+	return &visit{host: tickets[1], network: tickets[2]}
 }
 
-// networkBack is when the last outage of the network has ended; zero when there was none.
-func (w *web) networkBack() time.Time {
+func placeOf(namespace, host string) polling.Place {
+	return polling.Place{Namespace: namespace, Site: outbound.SiteOf(host)}
+}
+
+func network(to polling.Place) schedule.Resource {
+	return schedule.Resource{Kind: schedule.KindNetwork, Name: to.Namespace + "/" + to.Site}
+}
+
+// networkBack is when the network is back that a host was waited for; zero when it was not.
+func (w *web) networkBack(namespace, host string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.back
+	return w.back[placeOf(namespace, host)]
 }
 
-// ended gives back what was taken for a visit of a host, and learns from what has come of it; well
-// says whether the host had answered the last time. Where the network is to blame for the failure,
-// and that is known without this visit, it returns false: it says nothing about what was visited.
-func (w *web) ended(v *visit, host string, well bool, err error) (telling bool) {
+// ended gives back what was taken for a visit of a host, and learns from what has come of it; read is when the feed was
+// read last, zero if that has failed since, or it is none. Where the network is to blame for the failure it returns
+// false: it says nothing about what was visited, which is to wait for the network.
+func (w *web) ended(v *visit, namespace, host string, read time.Time, err error) (telling bool) {
 	w.hostEnded(v, err)
+	to := placeOf(namespace, host)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch outbound.ReachOf(err) {
 	case outbound.Reached:
 		v.network.Done()
-		if w.outage.Reached() {
-			w.back = w.Clock.Now()
-			w.Schedule.SetAvailability(network, schedule.Availability{})
-			w.Log.Info("Network back")
-			telemetry.NetworkBack(w.Recorder, w.Self)
-		}
+		w.reached(to)
 	case outbound.Unreached:
-		return w.unreached(v, host, well, err)
+		return w.unreached(v, to, read, err)
 	case outbound.NotTried:
 		v.network.Release()
 	}
 	return true
 }
 
-// unreached is ended for a host that gave no answer.
-func (w *web) unreached(v *visit, host string, well bool, err error) (telling bool) {
+// reached is ended for a host that has answered.
+func (w *web) reached(to polling.Place) {
+	const matters = time.Hour // longer than anybody is made to wait after it
 	now := w.Clock.Now()
-	if w.outage.Unreached(host, well) {
-		v.network.Done()
-		broken := schedule.Broken(now)
-		w.Schedule.SetAvailability(network, broken)
-		w.Log.Info("Network down: hosts that were well are out of reach one after the other", "hosts", w.outage.Hosts(), "probe", broken.Until)
-		telemetry.NetworkDown(w.Recorder, w.Self, w.outage.Hosts())
-		return true
+	waited := w.outage.Reached(to, now)
+	if waited == nil {
+		return
 	}
-	if !w.outage.Down() {
-		v.network.Done()
-		return true
+	for place, at := range w.back {
+		if now.Sub(at) > matters {
+			delete(w.back, place)
+		}
 	}
-	probe := w.Schedule.Availability(network).Remaining(now) == 0
-	v.network.Failed(failure.Classify(err))
-	return probe
+	if w.back == nil {
+		w.back = map[polling.Place]time.Time{}
+	}
+	for _, place := range waited {
+		w.back[place] = now
+	}
+	for _, place := range waited {
+		w.Schedule.SetAvailability(network(place), schedule.Availability{})
+	}
+	w.Log.Info("Network back")
+	telemetry.NetworkBack(w.Recorder, w.Self)
 }
 
-// hostEnded tells the schedule if the host has asked to be left alone.
+// unreached is ended for a host that gave no answer.
+func (w *web) unreached(v *visit, to polling.Place, read time.Time, err error) (telling bool) {
+	now := w.Clock.Now()
+	began := w.outage.Unreached(to, read, now)
+	switch {
+	case began:
+		v.network.Done()
+		broken := schedule.Broken(now)
+		for _, place := range w.outage.Suspects() {
+			w.Schedule.SetAvailability(network(place), broken)
+		}
+		w.Log.Info("Network down: sites that were well are out of reach one after the other", "sites", w.outage.Sites(), "next", broken.Until)
+		telemetry.NetworkDown(w.Recorder, w.Self, w.outage.Sites())
+	case !w.outage.Suspected(to):
+		v.network.Done()
+		return true
+	default:
+		w.stillUnreached(v, to, err)
+	}
+	return false
+}
+
+// stillUnreached has a place wait that is out of reach in an outage: for a minute at first, and longer each time.
+func (w *web) stillUnreached(v *visit, to polling.Place, err error) {
+	now, id := w.Clock.Now(), network(to)
+	if w.Schedule.Availability(id).State == schedule.StateOpen { // it was tried again, or a visit began before
+		v.network.Failed(failure.Classify(err))
+		return
+	}
+	v.network.Done()
+	w.Schedule.SetAvailability(id, schedule.Broken(now))
+}
+
+// hostEnded tells the schedule if the host has asked to be left alone, for the namespace of the visit.
 func (w *web) hostEnded(v *visit, err error) {
 	cause := failure.Classify(err)
 	if err == nil || cause.Category != v1alpha1.CategoryRateLimit && cause.RetryAfter == 0 {

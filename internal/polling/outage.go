@@ -3,42 +3,188 @@
 
 package polling
 
-// outageHosts is how many hosts in a row must be out of reach until that is the network's fault and
-// not theirs.
-const outageHosts = 5
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
-// Outage tells a network that is down from feeds that are down. Some feed is always down; but when
-// hosts that were well until now are out of reach one after the other, and none answers in between,
-// it is the network, and no fault of any feed. The zero Outage is of a network that is up.
+const (
+	// outageSites is how many sites in a row must be out of reach until that is the network's fault and not
+	// theirs. An installation that knows fewer goes by all that it knows, if those are at least fewestSites.
+	outageSites = 5
+	fewestSites = 3
+	// wellLately is for how long a feed that was read counts as one that works: a laptop may be closed for days.
+	wellLately = 7 * 24 * time.Hour
+	// othersLately is for how long a namespace that had an answer is taken for one that will soon have another.
+	othersLately = time.Hour
+	// mostSuspects bounds what is kept of one namespace.
+	mostSuspects = 1000
+)
+
+// Place is a site as it is seen from a namespace. A site is what one owner can make hosts in as he likes: a domain that was
+// registered, or a small network.
+type Place struct{ Namespace, Site string }
+
+// Outage tells a network that is down from feeds that are down. Some feed is always down; but when sites that were well until
+// now are out of reach one after the other, and nobody gets an answer in between, it is the network, and no fault of
+// any feed. The zero Outage is of a network that is up.
+//
+// Who can bring it about: sites count once, however many hosts are in them, and only those of feeds that were read in the last week. Where
+// another namespace had an answer within the hour, those of one namespace are not enough. Sites of an outage that was none, because others answered
+// before them, do not count again before they have answered themselves. Any answer, to anybody, ends an outage and all
+// that was counted.
+//
+// Who notices: only a namespace that got no answer itself, and only at the very sites that did not give it (Suspects).
+// Everything else is fetched as ever, and so finds out when the network is back; each suspect is tried by itself
+// from time to time. So there is no probe that anybody could be or keep others from being, and whoever brings about an outage
+// that is none keeps nobody but themselves.
+//
+// In a year of ordinary use: three feeds on a laptop without a network are an outage from the third one on, and two are
+// blamed; two feeds never are. A thousand feeds at one provider that fails for an hour, with ten elsewhere, are an outage
+// for as long as none of the ten answers, and no second time; with nothing elsewhere, until they are back. One tenant of
+// fifty whose five private hosts die has five feeds that fail.
 type Outage struct {
-	unreached map[string]bool
-	down      bool
+	suspects map[Place]bool
+	down     bool
+	// answered are some sites of each namespace that have answered, and when.
+	answered map[string]map[string]time.Time
+	// mistaken are the suspects of outages that were ended by others, and have not answered since.
+	mistaken map[Place]bool
 }
 
 // Down says that the network is down.
 func (o *Outage) Down() bool { return o.down }
 
-// Hosts is how many hosts were out of reach since one answered last, as far as they count.
-func (o *Outage) Hosts() int { return len(o.unreached) }
+// Suspects are the places that were out of reach since anybody had an answer last, as far as they count.
+func (o *Outage) Suspects() []Place {
+	return slices.Collect(maps.Keys(o.suspects))
+}
 
-// Unreached notes a host from which no answer came. One that was out of reach before says nothing
-// about the network. It returns whether the outage has begun with it.
-func (o *Outage) Unreached(host string, wellBefore bool) (began bool) {
-	if o.down || !wellBefore {
+// Sites is how many sites the suspects are in.
+func (o *Outage) Sites() int {
+	sites, _ := o.counted()
+	return len(sites)
+}
+
+// Unreached notes that no answer came from a place, of which the feed was read last at a time: zero where it could
+// not be read the last time, which says nothing about the network. It returns whether the outage has begun with it.
+func (o *Outage) Unreached(at Place, read, now time.Time) (began bool) {
+	if !o.down && (read.IsZero() || now.Sub(read) > wellLately || o.mistaken[at]) {
 		return false
 	}
-	if o.unreached == nil {
-		o.unreached = map[string]bool{}
+	if o.suspects == nil {
+		o.suspects = map[Place]bool{}
 	}
-	o.unreached[host] = true
-	o.down = len(o.unreached) >= outageHosts
+	if !o.suspects[at] && o.ofNamespace(o.suspects, at.Namespace) < mostSuspects {
+		o.suspects[at] = true
+	}
+	if o.down {
+		return false
+	}
+	sites, namespaces := o.counted()
+	o.down = len(sites) >= o.enough(sites, now) && (len(namespaces) > 1 || !o.othersAnswered(namespaces, now))
 	return o.down
 }
 
-// Reached notes that a host has answered, whatever it said. It returns whether the outage has ended
-// with it.
-func (o *Outage) Reached() (ended bool) {
-	ended = o.down
-	*o = Outage{}
+// Suspected says that a place is out of reach in the outage that is.
+func (o *Outage) Suspected(at Place) bool { return o.down && o.suspects[at] }
+
+func (*Outage) ofNamespace(places map[Place]bool, namespace string) (n int) {
+	for place := range places {
+		if place.Namespace == namespace {
+			n++
+		}
+	}
+	return n
+}
+
+// counted are the sites and the namespaces of the suspects.
+func (o *Outage) counted() (sites, namespaces map[string]bool) {
+	sites, namespaces = map[string]bool{}, map[string]bool{}
+	for place := range o.suspects {
+		sites[place.Site], namespaces[place.Namespace] = true, true
+	}
+	return sites, namespaces
+}
+
+// enough is how many sites it takes: all that are known to work, within bounds.
+func (o *Outage) enough(suspects map[string]bool, now time.Time) int {
+	known := map[string]bool{}
+	for _, sites := range o.answered {
+		for site, at := range sites {
+			if !suspects[site] && now.Sub(at) <= wellLately {
+				known[site] = true
+			}
+		}
+	}
+	return min(max(len(suspects)+len(known), fewestSites), outageSites)
+}
+
+// othersAnswered says that another namespace had an answer lately.
+func (o *Outage) othersAnswered(namespaces map[string]bool, now time.Time) bool {
+	for namespace, sites := range o.answered {
+		for _, at := range sites {
+			if !namespaces[namespace] && now.Sub(at) <= othersLately {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Reached notes that a place has answered, whatever it said. It returns the suspects of the outage that has ended with
+// it, and nil when there was none.
+func (o *Outage) Reached(at Place, now time.Time) (ended []Place) {
+	o.note(at, now)
+	if o.down {
+		ended = o.Suspects()
+		for _, place := range ended {
+			if o.mistaken == nil {
+				o.mistaken = map[Place]bool{}
+			}
+			if o.ofNamespace(o.mistaken, place.Namespace) < mostSuspects {
+				o.mistaken[place] = true
+			}
+		}
+	}
+	delete(o.mistaken, at)
+	o.suspects, o.down = nil, false
 	return ended
+}
+
+// note keeps a few of the sites that answer: whether there are any, and five, is all that is asked.
+func (o *Outage) note(at Place, now time.Time) {
+	sites := o.answered[at.Namespace]
+	if sites == nil {
+		for namespace, others := range o.answered { // those that are gone leave no trace
+			for site, last := range others {
+				if now.Sub(last) > wellLately {
+					delete(others, site)
+				}
+			}
+			if len(others) == 0 {
+				delete(o.answered, namespace)
+				o.forget(namespace)
+			}
+		}
+		if o.answered == nil {
+			o.answered = map[string]map[string]time.Time{}
+		}
+		sites = map[string]time.Time{}
+		o.answered[at.Namespace] = sites
+	}
+	if _, known := sites[at.Site]; !known && len(sites) >= outageSites {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(sites)), func(a, b string) int { return sites[a].Compare(sites[b]) })
+		delete(sites, oldest)
+	}
+	sites[at.Site] = now
+}
+
+func (o *Outage) forget(namespace string) {
+	for place := range o.mistaken {
+		if place.Namespace == namespace {
+			delete(o.mistaken, place)
+		}
+	}
 }

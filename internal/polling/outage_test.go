@@ -5,63 +5,181 @@ package polling_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
-// R1.4: an outage of the network is told from feeds that are down.
-func TestTheNetworkIsDownWhenHostsThatWereWellAreOutOfReachOneAfterTheOther(t *testing.T) {
-	t.Parallel()
-	unreached := func(n int, well bool) func(*polling.Outage) {
-		return func(o *polling.Outage) {
-			for i := range n {
-				o.Unreached(fmt.Sprint("host", i), well)
-			}
+// network is an Outage with a clock, in words.
+type network struct {
+	polling.Outage
+	now time.Time
+}
+
+func newNetwork() *network {
+	return &network{now: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+func site(namespace string, i int) polling.Place {
+	return polling.Place{Namespace: namespace, Site: fmt.Sprintf("site%d.example", i)}
+}
+
+// dies has sites of a namespace be out of reach, of which the feeds were read a while before.
+func (n *network) dies(namespace string, from, to int, before time.Duration) (began int) {
+	for i := from; i < to; i++ {
+		if n.Unreached(site(namespace, i), n.now.Add(-before), n.now) {
+			began++
 		}
+		n.now = n.now.Add(time.Second)
 	}
-	reached := func(o *polling.Outage) { o.Reached() }
+	return began
+}
+
+// answers has sites of a namespace answer.
+func (n *network) answers(namespace string, from, to int) (ended int) {
+	for i := from; i < to; i++ {
+		if n.Reached(site(namespace, i), n.now) != nil {
+			ended++
+		}
+		n.now = n.now.Add(time.Second)
+	}
+	return ended
+}
+
+// R1.4, R3.13: an outage of the network is told from feeds that are down, and from those of one tenant.
+func TestWhenTheNetworkIsDown(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
-		events []func(*polling.Outage)
-		want   bool
+		happens func(*network)
+		want    bool
 	}{
-		"nothing has happened":                      {nil, false},
-		"four hosts are out of reach":               {[]func(*polling.Outage){unreached(4, true)}, false},
-		"five hosts are out of reach":               {[]func(*polling.Outage){unreached(5, true)}, true},
-		"one host is out of reach, again and again": {[]func(*polling.Outage){unreached(1, true), unreached(1, true), unreached(1, true), unreached(1, true), unreached(1, true)}, false},
-		"hosts that were down before":               {[]func(*polling.Outage){unreached(100, false)}, false},
-		"a host has answered in between":            {[]func(*polling.Outage){unreached(4, true), reached, unreached(4, true)}, false},
-		"a host has answered afterwards":            {[]func(*polling.Outage){unreached(5, true), reached}, false},
+		"nothing has happened":                {func(*network) {}, false},
+		"four of many sites are out of reach": {func(n *network) { n.answers("a", 0, 9); n.dies("a", 0, 4, time.Hour) }, false},
+		"five sites are out of reach":         {func(n *network) { n.answers("a", 0, 9); n.dies("a", 0, 5, time.Hour) }, true},
+		"all three feeds of a laptop":         {func(n *network) { n.answers("a", 0, 3); n.dies("a", 0, 3, time.Hour) }, true},
+		"two of three feeds":                  {func(n *network) { n.answers("a", 0, 3); n.dies("a", 0, 2, time.Hour) }, false},
+		"all of two feeds":                    {func(n *network) { n.answers("a", 0, 2); n.dies("a", 0, 2, time.Hour) }, false},
+		"after a start, and days of sleep":    {func(n *network) { n.dies("a", 0, 3, 5*24*time.Hour) }, true},
+		"feeds that were not read for long":   {func(n *network) { n.dies("a", 0, 50, 8*24*time.Hour) }, false},
+		"feeds that failed before": {func(n *network) {
+			for i := range 50 {
+				n.Unreached(site("a", i), time.Time{}, n.now)
+			}
+		}, false},
+		"one site again and again": {func(n *network) {
+			for range 50 {
+				n.dies("a", 0, 1, time.Hour)
+			}
+		}, false},
+		"an answer in between": {func(n *network) {
+			n.answers("a", 0, 9)
+			n.dies("a", 0, 4, time.Hour)
+			n.answers("a", 8, 9)
+			n.dies("a", 0, 4, time.Hour)
+		}, false},
+		"an answer to somebody else in between": {func(n *network) {
+			n.answers("a", 0, 9)
+			n.dies("a", 0, 4, time.Hour)
+			n.answers("b", 0, 1)
+			n.dies("a", 4, 8, time.Hour)
+		}, false},
+		"an answer afterwards": {func(n *network) { n.dies("a", 0, 5, time.Hour); n.answers("b", 0, 1) }, false},
+		"all private sites of one tenant of fifty": {func(n *network) {
+			for i := range 50 {
+				n.answers(fmt.Sprint("tenant", i), 100*i, 100*i+5)
+			}
+			n.dies("tenant7", 700, 705, time.Hour)
+		}, false},
+		"the sites of several tenants": {func(n *network) {
+			for i := range 50 {
+				n.answers(fmt.Sprint("tenant", i), 100*i, 100*i+5)
+			}
+			n.dies("tenant7", 700, 703, time.Hour)
+			n.dies("tenant9", 900, 902, time.Hour)
+		}, true},
+		"one site that several tenants read": {func(n *network) {
+			for i := range 50 {
+				n.answers(fmt.Sprint("tenant", i), 0, 5)
+			}
+			for i := range 50 {
+				n.dies(fmt.Sprint("tenant", i), 0, 1, time.Hour)
+			}
+		}, false},
+		"one tenant, while the others have had no answer for hours": {func(n *network) {
+			n.answers("b", 0, 5)
+			n.answers("a", 10, 15)
+			n.now = n.now.Add(2 * time.Hour)
+			n.dies("a", 10, 15, 2*time.Hour)
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var outage polling.Outage
-			for _, event := range test.events {
-				event(&outage)
-			}
-			if outage.Down() != test.want {
-				t.Errorf("down: %t, want %t", outage.Down(), test.want)
+			n := newNetwork()
+			test.happens(n)
+			if n.Down() != test.want {
+				t.Errorf("down: %t, want %t", n.Down(), test.want)
 			}
 		})
 	}
 }
 
-// R1.4: an outage begins once and ends once, so that it is told of once.
+// R1.4: an outage begins once and ends once, so that it is told of once. What is out of reach meanwhile is a part of
+// it, whatever it was before; nothing else is.
 func TestAnOutageBeginsAndEndsOnce(t *testing.T) {
 	t.Parallel()
-	var outage polling.Outage
-	began, ended := 0, 0
-	for i := range 20 {
-		if outage.Unreached(fmt.Sprint(i), true) {
-			began++
+	n := newNetwork()
+	n.answers("a", 0, 9)
+	began := n.dies("a", 0, 20, time.Hour)
+	n.Unreached(site("b", 100), time.Time{}, n.now)
+	if !n.Suspected(site("a", 3)) || !n.Suspected(site("b", 100)) || n.Suspected(site("b", 3)) || n.Suspected(site("a", 100)) {
+		t.Errorf("suspects %v", n.Suspects())
+	}
+	ended := n.answers("c", 0, 3)
+	if began != 1 || ended != 1 || len(n.Suspects()) != 0 {
+		t.Errorf("began %d times, ended %d times, left %v", began, ended, n.Suspects())
+	}
+}
+
+// R1.4: a thousand feeds at one provider that fails for an hour, and ten elsewhere, polled every quarter of an hour: each
+// of them takes part in one outage at most.
+func TestSitesOfAnOutageThatWasNoneDoNotCountAgain(t *testing.T) {
+	t.Parallel()
+	n := newNetwork()
+	n.answers("a", 0, 1010)
+	began := 0
+	for range 4 {
+		for i := range 1000 {
+			if n.Unreached(site("a", i), n.now.Add(-time.Hour), n.now) {
+				began++
+			}
+			n.now = n.now.Add(900 * time.Millisecond)
+			if i%100 == 99 {
+				n.answers("a", 1000+i/100, 1001+i/100)
+			}
 		}
 	}
-	for range 3 {
-		if outage.Reached() {
-			ended++
-		}
+	if began != 10 {
+		t.Errorf("%d outages, want one in each round of the ten, and none after that", began)
 	}
-	if began != 1 || ended != 1 {
-		t.Errorf("began %d times, ended %d times", began, ended)
+	n.answers("a", 0, 1000) // now they are back, and count
+	if n.dies("a", 0, 10, time.Minute) != 1 {
+		t.Error("no outage of sites that have answered again")
+	}
+}
+
+// R3.13: what is kept of anybody is bounded, and goes when they go.
+func TestAnOutageKeepsLittle(t *testing.T) {
+	t.Parallel()
+	n := newNetwork()
+	n.answers("a", 0, 5)
+	n.dies("a", 0, 5000, time.Minute)
+	if kept := len(n.Suspects()); kept != 1000 {
+		t.Errorf("%d suspects of one namespace", kept)
+	}
+	n.dies("b", 0, 10, time.Minute)
+	if !slices.Contains(n.Suspects(), site("b", 9)) {
+		t.Error("there is no room for those of another namespace")
 	}
 }

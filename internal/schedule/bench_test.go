@@ -40,7 +40,7 @@ func inBubble(t *testing.T, test func(b *bench)) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.woken = append(b.woken, key)
-		}, map[Kind]Limit{KindHost: {Concurrent: 2}})
+		}, map[Kind]Limit{KindHost: {Concurrent: 2}, KindNetwork: {Concurrent: 2, Sharing: ByTenant}})
 		b.Open()
 		test(b)
 	})

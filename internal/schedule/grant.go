@@ -4,7 +4,6 @@
 package schedule
 
 import (
-	"container/heap"
 	"slices"
 	"time"
 )
@@ -13,29 +12,32 @@ import (
 const longestNap = time.Minute
 
 // settle gives the resources that were touched to those who wait for them, as long as they are
-// free: first to the best of all the lines, because who stands in one may need another as well.
-// It ends: whom it looks at is granted, or parked with a resource that is not free, or parked
-// behind a better one with a resource that was not touched before.
+// free: to those whose turn it is at what is shared first, and then to the best of all the lines, because who
+// stands in one may need another as well. It ends: whom it looks at is granted, or parked with a resource that is not
+// free for it, or parked behind a better one, at what is not shared or was not touched before.
 func (s *Schedule) settle(now time.Time) {
 	s.passOn(now)
 	for {
 		var best *request
+		var byTurns bool
 		for _, r := range s.touched {
-			if s.open && len(r.line) > 0 && r.standing(now) == free {
-				if head := r.line[0].request; best == nil || head.compare(best) < 0 {
-					best = head
-				}
+			head := r.head(now)
+			if head == nil || best != nil && byTurns && r.shared == nil {
+				continue
+			}
+			if best == nil || !byTurns && r.shared != nil || head.compare(best) < 0 {
+				best, byTurns = head, r.shared != nil
 			}
 		}
-		if best == nil {
+		if best == nil || !s.open {
 			break
 		}
 		s.leaveLines(best)
-		s.grantOrPark(best, now)
+		s.grantOrPark(best, now, true)
 	}
 	for _, r := range s.touched {
 		r.touched = false
-		if len(r.line) > 0 {
+		if r.waiters() > 0 {
 			s.askForTokens(r, now)
 		}
 		s.arm(r, now)
@@ -50,24 +52,27 @@ func (s *Schedule) reconsider(requests []*request, now time.Time) {
 		s.leaveLines(q)
 	}
 	for _, q := range requests {
-		s.grantOrPark(q, now)
+		s.grantOrPark(q, now, false)
 	}
 }
 
 // availabilityChanged grants what has become free, and lets those who waited for what is now down
 // go on to the next of their chain.
-func (s *Schedule) availabilityChanged(r *resource, now time.Time) {
-	if r.standing(now) == down {
-		s.reconsider(r.requests(), now)
+func (s *Schedule) availabilityChanged(r *resource, owner Owner, now time.Time) {
+	if r.standing(now, owner) == down {
+		s.reconsider(slices.DeleteFunc(r.requests(), func(q *request) bool {
+			return r.standing(now, q.rank.Owner) != down
+		}), now)
 	}
 	s.touch(r)
 }
 
 // grantOrPark reserves what a parked request asks for, or parks it where it has to wait. One that
-// would wait for nothing but what is down, and does not want that, ends: its key is woken.
-func (s *Schedule) grantOrPark(q *request, now time.Time) {
-	tickets, waitFor := s.take(q, nil, now)
-	if tickets == nil && !(q.soon && allDown(waitFor, now)) {
+// would wait for nothing but what is down, and does not want that, ends: its key is woken. ItsTurn says that no other
+// goes before it at what is shared and was touched.
+func (s *Schedule) grantOrPark(q *request, now time.Time, itsTurn bool) {
+	tickets, waitFor := s.take(q, nil, now, itsTurn)
+	if tickets == nil && !(q.soon && q.allDown(waitFor, now)) {
 		s.park(q, waitFor)
 		return
 	}
@@ -79,37 +84,37 @@ func (s *Schedule) grantOrPark(q *request, now time.Time) {
 
 // take takes one resource of each chain of the request, or nothing at all; then it returns the
 // resources to wait for. Where the request has a ticket for a chain already, that one is used.
-func (s *Schedule) take(q *request, have map[int]*Ticket, now time.Time) (tickets []*Ticket, waitFor []*resource) {
+func (s *Schedule) take(q *request, have map[int]*Ticket, now time.Time, itsTurn bool) (tickets []*Ticket, waitFor []*resource) {
+	chosen := make([]*resource, len(q.chains))
 	for i, chain := range q.chains {
-		if ticket := have[i]; ticket != nil {
-			tickets = append(tickets, ticket)
+		if have[i] != nil {
 			continue
 		}
-		r, waitFor := s.choose(q, chain, now)
-		if r == nil {
-			for j, ticket := range tickets {
-				if have[j] == nil {
-					ticket.resource.putBack(ticket, false)
-				}
-			}
+		if chosen[i], waitFor = s.choose(q, chain, now, itsTurn); chosen[i] == nil {
 			return nil, waitFor
 		}
+	}
+	for i, r := range chosen {
+		if have[i] != nil {
+			tickets = append(tickets, have[i])
+			continue
+		}
 		s.touch(s.keep(r))
-		tickets = append(tickets, r.take(s, now))
+		tickets = append(tickets, r.take(s, q.rank.Owner, now))
 	}
 	return tickets, nil
 }
 
 // choose returns the resource of a chain that is free for the request, or those it waits for: all
 // that are down, and the first that is merely busy; what comes after that is not asked (R3.6).
-func (s *Schedule) choose(q *request, chain []Resource, now time.Time) (*resource, []*resource) {
+func (s *Schedule) choose(q *request, chain []Resource, now time.Time, itsTurn bool) (*resource, []*resource) {
 	var waitFor []*resource
 	for _, id := range chain {
 		r := s.find(id)
-		switch r.standing(now) {
+		switch r.standing(now, q.rank.Owner) {
 		case free:
-			behind := len(r.line) > 0 && r.line[0].request.compare(q) < 0
-			if s.open && !behind {
+			inFront := itsTurn && r.shared != nil && r.touched // or it would be another's turn
+			if s.open && (inFront || !r.behind(q, now)) {
 				return r, nil
 			}
 			return nil, append(waitFor, r)
@@ -123,8 +128,8 @@ func (s *Schedule) choose(q *request, chain []Resource, now time.Time) (*resourc
 	return nil, waitFor
 }
 
-func allDown(resources []*resource, now time.Time) bool {
-	return !slices.ContainsFunc(resources, func(r *resource) bool { return r.standing(now) != down })
+func (q *request) allDown(resources []*resource, now time.Time) bool {
+	return !slices.ContainsFunc(resources, func(r *resource) bool { return r.standing(now, q.rank.Owner) != down })
 }
 
 func (s *Schedule) park(q *request, waitFor []*resource) {
@@ -136,7 +141,7 @@ func (s *Schedule) park(q *request, waitFor []*resource) {
 
 func (s *Schedule) leaveLines(q *request) {
 	for _, at := range q.places {
-		heap.Remove(&at.resource.line, at.index)
+		at.resource.leaveLine(at)
 		s.touch(at.resource)
 	}
 	q.places = nil
@@ -145,11 +150,12 @@ func (s *Schedule) leaveLines(q *request) {
 // arm sets the timer of a resource to when time will change how it stands, or forgets the resource.
 func (s *Schedule) arm(r *resource, now time.Time) {
 	var due time.Time
+	r.endPauses(now)
 	switch {
 	case s.resources[r.id] != r:
 	case r.forgettable(now):
 		delete(s.resources, r.id)
-	case len(r.line) > 0 || !r.explicit:
+	case r.waiters() > 0 || !r.explicit || len(r.pauses) > 0:
 		due = r.changes(now)
 	}
 	if due.Equal(r.due) {

@@ -30,8 +30,20 @@ type machine struct {
 
 var (
 	machineKeys      = []string{"a", "b", "c", "d", "e", "f"}
-	machineResources = []Resource{gemini, openAI, extractive, mastodon, host, {KindHost, "example.org"}}
+	machineResources = []Resource{gemini, openAI, extractive, mastodon, host, {KindHost, "example.org"}, {KindNetwork, "shared"}, {KindNetwork, "paced"}}
+	machineWork      = []Resource{{KindWork, "items"}}
 )
+
+// machineOwners are the keys of two tenants and more, some with groups.
+var machineOwners = map[string]Owner{
+	"a": {"one", "x"}, "b": {"one", "x"}, "c": {"one", "y"}, "d": {"two", "x"}, "e": {"three", ""}, "f": {"three", "z"},
+}
+
+// of is the rank with an owner.
+func (r Rank) of(owner Owner) Rank {
+	r.Owner = owner
+	return r
+}
 
 func newMachine() *machine {
 	m := &machine{woken: map[string]bool{}, turns: map[string]*Turn{}, ranks: map[string]Rank{}}
@@ -39,7 +51,9 @@ func newMachine() *machine {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.woken[key] = true
-	}, map[Kind]Limit{KindHost: {Concurrent: 1}})
+	}, map[Kind]Limit{
+		KindHost: {Concurrent: 1}, KindNetwork: {Concurrent: 1, Every: 7 * time.Second, Sharing: ByTenant}, KindWork: {Concurrent: 1, Sharing: ByGroup},
+	})
 	return m
 }
 
@@ -110,11 +124,36 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"acquire": func(t *rapid.T) {
 			key, turn := m.turn(t)
 			m.ranks[key] = published(rapid.IntRange(0, 5).Draw(t, "rank"))
+			m.ranks[key] = m.ranks[key].of(machineOwners[key])
 			turn.Acquire(m.ranks[key], drawChain(t, machineResources, "chain")...)
 		},
 		"acquire the same": func(t *rapid.T) {
 			key, turn := m.turn(t)
 			turn.Acquire(m.ranks[key], gemini, openAI)
+		},
+		"acquire a place": func(t *rapid.T) {
+			key, turn := m.turn(t)
+			tickets, _ := turn.AcquireAll(m.ranks[key].of(machineOwners[key]), machineWork)
+			again, ok := turn.AcquireAll(m.ranks[key].of(machineOwners[key]), machineWork)
+			if tickets != nil && (!ok || again[0] != tickets[0]) {
+				broken("%s has a place, and gets another", key)
+			}
+		},
+		"acquire all": func(t *rapid.T) {
+			key, turn := m.turn(t)
+			turn.AcquireAll(m.ranks[key].of(machineOwners[key]), machineWork,
+				drawChain(t, machineResources[:3], "providers"), drawChain(t, machineResources[6:], "shared"))
+		},
+		"entrust and end a place": func(t *rapid.T) {
+			_, turn := m.turn(t)
+			for _, ticket := range turn.held {
+				if ticket.resource.id == machineWork[0] && !ticket.closed {
+					turn.Entrust(ticket)
+					ticket.Done()
+					return
+				}
+			}
+			t.Skip("holds no place")
 		},
 		"acquire two": func(t *rapid.T) {
 			key, turn := m.turn(t)

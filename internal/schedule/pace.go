@@ -14,10 +14,14 @@ type Limit struct {
 	PerMinute int
 	// Every is the time between the beginnings of two calls at least.
 	Every time.Duration
-	// Concurrent is how many calls are under way at the same time at most.
+	// Concurrent is how many calls are under way at the same time at most. Where the resource is shared, it is so many for one
+	// owner that is alone, and twice as many for all together, four times where it is ByGroup: some are always kept
+	// free for who comes next.
 	Concurrent int
 	// TokensPerDay is how many tokens calls may cost in a day, from midnight to midnight UTC.
 	TokensPerDay int64
+	// Sharing says whose turn it is where several tenants want the resource. What is shared stays as it is.
+	Sharing Sharing
 }
 
 // paceShare is how much of the allowance is used, in percent. Clocks differ, and a call takes an

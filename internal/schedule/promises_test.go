@@ -5,6 +5,7 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -67,27 +68,30 @@ func (m *machine) check(*rapid.T) {
 		if r.inUse != open[r] {
 			broken("%s: %d in use, %d tickets", id, r.inUse, open[r])
 		}
-		if limit := r.limit.Concurrent; limit > 0 && r.inUse > max(limit, m.inUse[id]) {
+		if limit := r.limit.Slots(); limit > 0 && r.inUse > max(limit, m.inUse[id]) {
 			broken("%s: %d in use, %d allowed", id, r.inUse, limit)
 		}
-		if r.standing(now) == free && m.s.open && len(r.line) > 0 {
-			broken("%s is free, and %s waits", id, r.line[0].request.waiter.key)
+		if head := r.head(now); m.s.open && head != nil {
+			broken("%s is free, and %s waits", id, head.waiter.key)
 		}
-		if m.s.open && len(r.line) > 0 && r.standing(now) == busy && r.availability.Remaining(now) == 0 && !r.full() && !r.budget.asked &&
+		if r.shared != nil {
+			checkParts(id, r, r.shared, now)
+		}
+		if m.s.open && len(r.line) > 0 && r.standing(now, Owner{}) == busy && r.availability.Remaining(now) == 0 && !r.full() && !r.budget.asked &&
 			needsFurther(r, now) {
 			broken("%s: nobody reserves the tokens that %s waits for", id, r.line[0].request.waiter.key)
 		}
-		if at := r.changes(now); len(r.line) > 0 && !at.IsZero() && (r.timer == nil || !r.due.Equal(at)) {
+		if at := r.changes(now); r.waiters() > 0 && !at.IsZero() && (r.timer == nil || !r.due.Equal(at)) {
 			broken("%s: nobody looks again at %s", id, at)
 		}
-		if len(r.line) == 0 && r.explicit && r.timer != nil {
+		if r.waiters() == 0 && r.explicit && len(r.pauses) == 0 && r.timer != nil {
 			broken("%s: a timer for nobody", id)
 		}
 		if r.forgettable(now) {
 			broken("%s is kept for nothing", id)
 		}
-		for i, at := range r.line {
-			if at.index != i || at.resource != r || !slices.Contains(at.request.places, at) {
+		for i, at := range r.places() {
+			if r.shared == nil && at.index != i || at.resource != r || !slices.Contains(at.request.places, at) {
 				broken("%s: the line is broken", id)
 			}
 			if !slices.Contains(at.request.waiter.requests, at.request) {
@@ -109,6 +113,31 @@ func (m *machine) check(*rapid.T) {
 	m.lined, m.inUse, m.reserved = lined, inUse, reserved
 }
 
+// checkParts says of the parts of what is shared that they agree, and that nobody is kept for nothing. It returns
+// how many wait and how many slots are taken.
+func checkParts(id Resource, r *resource, p *part, now time.Time) (waiting, inUse int) {
+	if p.above != nil && p.waiting == 0 && p.inUse == 0 && p.availability.Remaining(now) == 0 {
+		broken("%s: %s is known for nothing", id, p.name)
+	}
+	for i, at := range p.line {
+		if at.index != i || at.part != p || !slices.Contains(at.request.places, at) || !slices.Contains(at.request.waiter.requests, at.request) {
+			broken("%s: the line of %s is broken", id, p.name)
+		}
+	}
+	waiting, inUse = len(p.line), p.inUse
+	for i, below := range slices.Collect(maps.Values(p.parts)) {
+		if i == 0 {
+			inUse = 0
+		}
+		w, n := checkParts(id, r, below, now)
+		waiting, inUse = waiting+w, inUse+n
+	}
+	if waiting != p.waiting || inUse != p.inUse || p.above == nil && p.inUse != r.inUse {
+		broken("%s: %s counts %d and %d, but there are %d and %d", id, p.name, p.waiting, p.inUse, waiting, inUse)
+	}
+	return waiting, inUse
+}
+
 // needsFurther says that a call could begin if more tokens were reserved.
 func needsFurther(r *resource, now time.Time) bool {
 	_, needed := r.budget.further(now)
@@ -120,6 +149,9 @@ func needsFurther(r *resource, now time.Time) bool {
 func (m *machine) checkOrder(fresh []*Ticket, lined map[Resource][]*request) {
 	for _, ticket := range fresh {
 		id := ticket.resource.id
+		if ticket.resource.shared != nil {
+			continue // what turns must come to is tested by itself
+		}
 		// What it was granted for waited for it and waits no more; where that is true of several
 		// requests of the key, it may have been the best.
 		var granted *request

@@ -5,7 +5,6 @@ package schedule
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,8 @@ type Rank struct {
 	Time time.Time
 	// Name decides ties.
 	Name string
+	// Owner is for whom it is asked, which counts only where a resource is shared, and there before all else.
+	Owner Owner
 }
 
 // Compare returns -1 when r comes before other, 1 when it comes after, 0 when they are equal.
@@ -50,6 +51,7 @@ type request struct {
 type place struct {
 	request  *request
 	resource *resource
+	part     *part // whose line it stands in, where the resource is shared
 	index    int
 }
 
@@ -75,13 +77,13 @@ func (q *request) enter(r *resource) {
 	}
 	at := &place{request: q, resource: r}
 	q.places = append(q.places, at)
-	heap.Push(&r.line, at)
+	r.lineUp(at)
 }
 
 // requests are those that stand in the line of a resource.
 func (r *resource) requests() []*request {
-	requests := make([]*request, 0, len(r.line))
-	for _, at := range r.line {
+	requests := make([]*request, 0, r.waiters())
+	for _, at := range r.places() {
 		requests = append(requests, at.request)
 	}
 	return requests

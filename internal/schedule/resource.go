@@ -19,10 +19,11 @@ const (
 	KindDestination Kind = "destination"
 	KindHost        Kind = "host"
 	KindNetwork     Kind = "network"
+	KindWork        Kind = "work"
 )
 
 // Resource is something that is asked for: an AIProvider or a FeedDestination by namespace/name,
-// a host by its name, or the network that hosts are reached by.
+// a host by its name, the network that hosts are reached by, or a place among those who work at the same time.
 type Resource struct {
 	Kind Kind
 	Name string
@@ -54,9 +55,11 @@ type resource struct {
 
 	pace   pace
 	budget budget
-	inUse  int     // tickets and reservations
-	probe  *Ticket // the one call that an open circuit lets through
-	line   line    // who waits
+	inUse  int            // tickets and reservations
+	probe  *Ticket        // the one call that an open circuit lets through
+	line   line           // who waits, where it is not shared
+	shared *part          // nil where it is not shared
+	pauses map[*part]bool // the tenants that were refused, or answered after that
 
 	touched bool // it is among those to be settled
 
@@ -64,12 +67,13 @@ type resource struct {
 	due   time.Time // when the timer is to fire, zero when it is not set
 }
 
-func (r *resource) standing(now time.Time) standing {
-	if !r.known || r.availability.State == StateDown {
+func (r *resource) standing(now time.Time, owner Owner) standing {
+	availability := r.availabilityFor(owner, now)
+	if !r.known || availability.State == StateDown {
 		return down
 	}
-	if remaining := r.availability.Remaining(now); remaining > 0 {
-		if r.availability.State == StateOpen || remaining >= patience {
+	if remaining := availability.Remaining(now); remaining > 0 {
+		if availability.State == StateOpen || remaining >= patience {
 			return down
 		}
 		return busy
@@ -82,7 +86,7 @@ func (r *resource) standing(now time.Time) standing {
 			return down
 		}
 		return busy
-	case r.full(), !r.budget.allows(now), r.pace.wait(now) > 0:
+	case !r.room(owner), !r.budget.allows(now), r.pace.wait(now) > 0:
 		return busy
 	}
 	return free
@@ -91,10 +95,19 @@ func (r *resource) standing(now time.Time) standing {
 // probing says that the circuit is open, and the one call that may find out more is under way.
 func (r *resource) probing() bool { return r.availability.State == StateOpen && r.probe != nil }
 
-func (r *resource) full() bool { return r.limit.Concurrent > 0 && r.inUse >= r.limit.Concurrent }
+// full says that all slots are taken.
+func (r *resource) full() bool { return r.limit.Concurrent > 0 && r.inUse >= r.limit.Slots() }
 
-// changes is when time alone will change how the resource stands, zero when it will not.
+// changes is when time alone will change how the resource stands for anybody, zero when it will not.
 func (r *resource) changes(now time.Time) time.Time {
+	at, pause := r.changesForAll(now), r.pauseEnds(now)
+	if at.IsZero() || !pause.IsZero() && pause.Before(at) {
+		return pause
+	}
+	return at
+}
+
+func (r *resource) changesForAll(now time.Time) time.Time {
 	switch {
 	case !r.known, r.availability.State == StateDown:
 		return time.Time{}
@@ -120,7 +133,7 @@ func (r *resource) changes(now time.Time) time.Time {
 
 // forgettable says that nothing is lost when the resource is made anew the next time it is named.
 func (r *resource) forgettable(now time.Time) bool {
-	if r.explicit || r.inUse > 0 || len(r.line) > 0 || r.availability.State == StateDown {
+	if r.explicit || r.inUse > 0 || r.waiters() > 0 || len(r.pauses) > 0 || r.availability.State == StateDown {
 		return false
 	}
 	if !r.known { // its availability may have been restored before it is configured
@@ -130,9 +143,17 @@ func (r *resource) forgettable(now time.Time) bool {
 }
 
 // take takes a slot and a token of a resource that is free.
-func (r *resource) take(s *Schedule, now time.Time) *Ticket {
-	ticket := &Ticket{schedule: s, resource: r, token: r.pace.take(now), promised: r.budget.begin()}
+func (r *resource) take(s *Schedule, owner Owner, now time.Time) *Ticket {
+	ticket := &Ticket{schedule: s, resource: r, owner: owner, token: r.pace.take(now), promised: r.budget.begin()}
 	r.inUse++
+	if r.shared != nil {
+		s.given++
+		ticket.part = r.lowest(owner)
+		for p := ticket.part; p != nil; p = p.above {
+			p.inUse++
+			p.served = s.given
+		}
+	}
 	if r.availability.State == StateOpen {
 		r.probe = ticket
 	}
@@ -146,6 +167,12 @@ func (r *resource) putBack(ticket *Ticket, spent bool) {
 	}
 	ticket.closed = true
 	r.inUse--
+	if ticket.part != nil {
+		for p := ticket.part; p != nil; p = p.above {
+			p.inUse--
+		}
+		r.tidy(ticket.part)
+	}
 	r.budget.end(ticket.promised)
 	if r.probe == ticket {
 		r.probe = nil
@@ -157,11 +184,18 @@ func (r *resource) putBack(ticket *Ticket, spent bool) {
 
 // honours says whether a reservation made earlier may still be used.
 func (r *resource) honours(ticket *Ticket, now time.Time) bool {
-	return !ticket.closed && r.known && r.availability.State != StateDown && r.availability.Remaining(now) == 0 &&
+	availability := r.availabilityFor(ticket.owner, now)
+	return !ticket.closed && r.known && availability.State != StateDown && availability.Remaining(now) == 0 &&
 		(r.availability.State != StateOpen || r.probe == ticket)
 }
 
 func (r *resource) setLimit(limit Limit) {
+	switch {
+	case r.shared != nil:
+		limit.Sharing = r.limit.Sharing
+	case limit.Sharing != Unshared:
+		r.shared = &part{}
+	}
 	r.limit = limit
 	r.pace.change(limit.interval())
 	r.budget.perDay, r.budget.asked = min(limit.TokensPerDay, mostTokens), false

@@ -23,6 +23,7 @@ type Schedule struct {
 	resources map[Resource]*resource
 	waiters   map[string]*waiter
 	asked     uint64      // requests made so far
+	given     uint64      // slots of what is shared that were given so far
 	touched   []*resource // to be settled before the lock is given up
 	woken     []string    // to be woken after the lock is given up
 	written   []Resource  // whose tokens are to be written down then
@@ -58,6 +59,13 @@ func (s *Schedule) Open() {
 	})
 }
 
+// IsOpen says whether anybody is granted anything yet.
+func (s *Schedule) IsOpen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
 // Configure makes a resource known, or changes its limit. Its availability stays.
 func (s *Schedule) Configure(id Resource, limit Limit) { s.Resume(id, limit, time.Time{}) }
 
@@ -84,7 +92,7 @@ func (s *Schedule) Remove(id Resource) {
 		r.explicit, r.known, r.availability = false, known, Availability{}
 		r.budget.forget()
 		r.setLimit(limit)
-		s.availabilityChanged(r, now)
+		s.availabilityChanged(r, Owner{}, now)
 	})
 }
 
@@ -95,7 +103,7 @@ func (s *Schedule) SetAvailability(id Resource, availability Availability) {
 	s.locked(func(now time.Time) {
 		r := s.keep(s.find(id))
 		r.availability = availability
-		s.availabilityChanged(r, now)
+		s.availabilityChanged(r, Owner{}, now)
 	})
 }
 
@@ -103,7 +111,7 @@ func (s *Schedule) SetAvailability(id Resource, availability Availability) {
 // changed in a way that they must know, such as that it will not come by itself.
 func (s *Schedule) Rouse(id Resource) {
 	s.locked(func(time.Time) {
-		for _, at := range s.find(id).line {
+		for _, at := range s.find(id).places() {
 			s.woken = append(s.woken, at.request.waiter.key)
 		}
 	})
@@ -147,7 +155,7 @@ func (s *Schedule) Snapshot() map[Kind]Usage {
 	for id, r := range s.resources {
 		u := usage[id.Kind]
 		u.InUse += r.inUse
-		for _, at := range r.line {
+		for _, at := range r.places() {
 			if at.request.places[0] == at { // a request that waits in several lines counts once
 				u.Waiting++
 			}

@@ -17,8 +17,9 @@ import (
 // R2.3
 func TestRank(t *testing.T) {
 	t.Parallel()
+	at := func(class int, at time.Time, name string) Rank { return Rank{Class: class, Time: at, Name: name} }
 	ordered := []Rank{
-		{0, in(0), "b"}, {0, in(1), "a"}, {0, in(1), "b"}, {1, time.Time{}, "z"}, {1, in(-1), "a"}, {1, in(0), "a"},
+		at(0, in(0), "b"), at(0, in(1), "a"), at(0, in(1), "b"), at(1, time.Time{}, "z"), at(1, in(-1), "a"), at(1, in(0), "a"),
 	}
 	for i, a := range ordered {
 		for j, b := range ordered {

@@ -19,14 +19,14 @@ func TestAcquireSoon(t *testing.T) {
 			b.gets(first, Rank{}, gemini).Done()
 			first.Leave()
 			turn := b.Enter("item")
-			if ticket, waits := turn.AcquireSoon(Rank{}, gemini); ticket != nil || !waits {
+			if ticket, waits := turn.AcquireSoon(Rank{}, []Resource{gemini}); ticket != nil || !waits {
 				t.Fatalf("ticket %v, waits %v", ticket, waits)
 			}
 			turn.Leave()
 			b.passes(11 * time.Second)
 			b.wantWoken("item")
 			turn = b.Enter("item")
-			if ticket, waits := turn.AcquireSoon(Rank{}, gemini); ticket == nil || waits {
+			if ticket, waits := turn.AcquireSoon(Rank{}, []Resource{gemini}); ticket == nil || waits {
 				t.Errorf("ticket %v, waits %v", ticket, waits)
 			}
 			turn.Leave()
@@ -38,7 +38,7 @@ func TestAcquireSoon(t *testing.T) {
 			b.Configure(gemini, Limit{})
 			b.SetAvailability(gemini, Availability{State: StateDown})
 			turn := b.Enter("item")
-			if ticket, waits := turn.AcquireSoon(Rank{}, gemini, openAI); ticket != nil || waits {
+			if ticket, waits := turn.AcquireSoon(Rank{}, []Resource{gemini, openAI}); ticket != nil || waits {
 				t.Errorf("ticket %v, waits %v", ticket, waits)
 			}
 			turn.Leave()
@@ -52,14 +52,14 @@ func TestAcquireSoon(t *testing.T) {
 			other := b.Enter("other")
 			ticket := b.gets(other, Rank{}, gemini)
 			turn := b.Enter("item")
-			if _, waits := turn.AcquireSoon(Rank{}, gemini); !waits {
+			if _, waits := turn.AcquireSoon(Rank{}, []Resource{gemini}); !waits {
 				t.Fatal("does not wait")
 			}
 			turn.Leave()
 			b.SetAvailability(gemini, Availability{State: StateDown})
 			b.wantWoken("item")
 			turn = b.Enter("item")
-			if ticket, waits := turn.AcquireSoon(Rank{}, gemini); ticket != nil || waits {
+			if ticket, waits := turn.AcquireSoon(Rank{}, []Resource{gemini}); ticket != nil || waits {
 				t.Errorf("ticket %v, waits %v", ticket, waits)
 			}
 			turn.Leave()
@@ -78,7 +78,7 @@ func TestAcquireSoon(t *testing.T) {
 			b.gets(other, Rank{}, gemini)
 			ticket := b.gets(other, Rank{}, openAI)
 			turn := b.Enter("item")
-			if _, waits := turn.AcquireSoon(Rank{}, gemini, openAI); !waits {
+			if _, waits := turn.AcquireSoon(Rank{}, []Resource{gemini, openAI}); !waits {
 				t.Fatal("does not wait")
 			}
 			turn.Leave()

@@ -84,21 +84,21 @@ func (t *Turn) Acquire(rank Rank, chain ...Resource) (*Ticket, bool) {
 // is woken when both are free: to acquire one after the other means to give the first back
 // whenever the second is busy, and to be woken in vain each time.
 //
+// A place to work at (KindWork) that the turn holds serves for all that it asks for: its ticket is among
+// those that are returned, once more.
+//
 // An empty chain, or a resource in two chains, can't be granted: it is refused without waiting.
 func (t *Turn) AcquireAll(rank Rank, chains ...[]Resource) (tickets []*Ticket, ok bool) {
 	tickets, _ = t.acquire(&request{rank: rank, chains: chains})
 	return tickets, tickets != nil
 }
 
-// AcquireSoon is Acquire for a key that waits only as long as one of the chain is merely busy. Where
-// all are down, or come to be down while it waits, it does not wait: then waits is false, and the
+// AcquireSoon is AcquireAll for a key that waits only as long as one of each chain is merely busy. Where
+// all of one are down, or come to be down while it waits, it does not wait: then waits is false, and the
 // key is woken to find that out.
-func (t *Turn) AcquireSoon(rank Rank, chain ...Resource) (ticket *Ticket, waits bool) {
-	tickets, waits := t.acquire(&request{rank: rank, chains: [][]Resource{chain}, soon: true})
-	if tickets == nil {
-		return nil, waits
-	}
-	return tickets[0], false
+func (t *Turn) AcquireSoon(rank Rank, chains ...[]Resource) (tickets []*Ticket, waits bool) {
+	tickets, waits = t.acquire(&request{rank: rank, chains: chains, soon: true})
+	return tickets, waits && tickets == nil
 }
 
 // acquire grants a new request, or parks it and says so.
@@ -119,20 +119,37 @@ func (t *Turn) acquire(q *request) (tickets []*Ticket, parked bool) {
 		s.asked++
 		q.waiter, q.number, q.turn = w, s.asked, t
 		var waitFor []*resource
-		if tickets, waitFor = s.take(q, t.reservedFor(chains, now), now); tickets == nil {
-			if parked = !(q.soon && allDown(waitFor, now)); parked {
+		if tickets, waitFor = s.take(q, t.has(chains, now), now, false); tickets == nil {
+			if parked = !(q.soon && q.allDown(waitFor, now)); parked {
 				q.chains = clone(chains)
 				w.requests = append(w.requests, q)
 				s.park(q, waitFor)
 			}
 			return
 		}
-		taken := func(ticket *Ticket) bool { return slices.Contains(tickets, ticket) }
-		t.reserved = slices.DeleteFunc(t.reserved, taken)
-		w.reserved = slices.DeleteFunc(w.reserved, taken)
-		t.held = append(t.held, tickets...)
+		t.takeUp(tickets)
 	})
 	return tickets, parked
+}
+
+// takeUp has the turn hold tickets, some of which were reserved for it, or it holds already.
+func (t *Turn) takeUp(tickets []*Ticket) {
+	taken := func(ticket *Ticket) bool { return slices.Contains(tickets, ticket) }
+	t.reserved = slices.DeleteFunc(t.reserved, taken)
+	t.waiter.reserved = slices.DeleteFunc(t.waiter.reserved, taken)
+	t.held = append(slices.DeleteFunc(t.held, taken), tickets...)
+}
+
+// KeepWaiting has the key wait on for all that it waited for before the turn, as if it had asked for that again: for a
+// turn that ends before it comes to what it would ask for.
+func (t *Turn) KeepWaiting() {
+	t.schedule.locked(func(time.Time) {
+		for _, q := range t.waiter.requests {
+			if !t.left {
+				q.turn = t
+			}
+		}
+	})
 }
 
 // Entrust hands a ticket over to work that goes on after the turn: it is ended there, and not by Leave.
@@ -142,10 +159,12 @@ func (t *Turn) Entrust(ticket *Ticket) {
 	})
 }
 
-// reservedFor finds what was reserved for the key, before or during the turn, by chain.
-func (t *Turn) reservedFor(chains [][]Resource, now time.Time) map[int]*Ticket {
+// has finds by chain what the turn has already: its place to work at, and what was reserved for the key
+// before or during the turn.
+func (t *Turn) has(chains [][]Resource, now time.Time) map[int]*Ticket {
 	found := map[int]*Ticket{}
-	for _, ticket := range slices.Concat(t.reserved, t.waiter.reserved) {
+	places := slices.DeleteFunc(slices.Clone(t.held), func(ticket *Ticket) bool { return ticket.resource.id.Kind != KindWork })
+	for _, ticket := range slices.Concat(places, t.reserved, t.waiter.reserved) {
 		for i, chain := range chains {
 			if found[i] == nil && slices.Contains(chain, ticket.resource.id) && ticket.resource.honours(ticket, now) {
 				found[i] = ticket
@@ -185,6 +204,8 @@ func clone(chains [][]Resource) [][]Resource {
 type Ticket struct {
 	schedule *Schedule
 	resource *resource
+	owner    Owner
+	part     *part // that the slot is counted in, where the resource is shared
 	token    token
 	promised int64 // what it is thought to cost, in tokens
 	counted  bool  // its tokens are known
@@ -225,16 +246,16 @@ func (t *Ticket) Failed(err *failure.Error) Availability {
 func (t *Ticket) report(change func(Availability, time.Time) Availability) (after Availability) {
 	t.schedule.locked(func(now time.Time) {
 		r := t.resource
+		before := r.availabilityFor(t.owner, now)
 		if t.closed {
-			after = r.availability
+			after = before
 			return
 		}
-		before := r.availability
 		after = change(before, now)
-		r.availability = after
+		r.report(t, after)
 		t.close(true)
 		if after != before {
-			t.schedule.availabilityChanged(r, now)
+			t.schedule.availabilityChanged(r, t.owner, now)
 		}
 	})
 	return after

@@ -205,27 +205,27 @@ func TestTryDoesNotPark(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.Configure(gemini, Limit{Concurrent: 1})
 		turn, other := b.Enter("item"), b.Enter("other")
-		ticket, ok := turn.Try(published(2), openAI, gemini)
-		if !ok || ticket.Resource() != gemini {
-			t.Fatalf("got %v", ticket)
+		tickets, ok := turn.Try(published(2), []Resource{openAI, gemini})
+		if !ok || tickets[0].Resource() != gemini {
+			t.Fatalf("got %v", tickets)
 		}
-		if _, ok := other.Try(published(1), gemini); ok {
+		if _, ok := other.Try(published(1), []Resource{gemini}); ok {
 			t.Error("granted what was in use")
 		}
 		if _, ok := other.Try(published(1)); ok {
 			t.Error("granted nothing")
 		}
 		other.Acquire(published(1), gemini)
-		ticket.Done()
+		tickets[0].Done()
 		b.wantWoken("other")
-		ticket, ok = other.Try(published(1), gemini) // what was reserved for it
+		tickets, ok = other.Try(published(1), []Resource{gemini}) // what was reserved for it
 		if !ok {
 			t.Fatal("not granted")
 		}
-		ticket.Done()
+		tickets[0].Done()
 		other.Leave()
 		turn.Leave()
-		if _, ok := turn.Try(Rank{}, gemini); ok {
+		if _, ok := turn.Try(Rank{}, []Resource{gemini}); ok {
 			t.Error("granted after the end")
 		}
 		b.wantWoken()

@@ -81,10 +81,10 @@ func DestinationTransition(recorder events.EventRecorder, destination *v1alpha1.
 
 // NetworkDown says that the operator reaches no host any more. It is told by its own pod, once, and by
 // no feed; self is nil where there is no pod.
-func NetworkDown(recorder events.EventRecorder, self *corev1.ObjectReference, hosts int) {
+func NetworkDown(recorder events.EventRecorder, self *corev1.ObjectReference, sites int) {
 	if self != nil {
 		recorder.Eventf(self, nil, corev1.EventTypeWarning, v1alpha1.ReasonNetworkDown, actionPoll,
-			"%d hosts that were well are out of reach one after the other: feeds and pages wait until one answers again", hosts)
+			"%d sites that were well are out of reach one after the other: no feed is blamed for that, and what is out of reach waits until anything answers again", sites)
 	}
 }
 

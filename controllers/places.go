@@ -1,0 +1,65 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// The places at which items are worked on, feeds polled, and services asked about themselves. Whoever waits for the
+// network holds one all the time, in a reconcile and apart from it. So nobody can hold more of them than the turns at them
+// allow (schedule.Sharing), and no more work is under way than there are places, whatever hangs.
+//
+// The queues of the controllers know no turns: a key that has no place is parked at once, and looked at again when
+// it has one. For that the controllers have a few workers more than there are places.
+var (
+	itemPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "items"}
+	pollPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "polls"}
+	providerCheckPlaces    = schedule.Resource{Kind: schedule.KindWork, Name: "checks of providers"}
+	destinationCheckPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "checks of destinations"}
+)
+
+// limitOfItems is how many items are worked on at once, where one source is given so many.
+func limitOfItems(workers int) schedule.Limit {
+	return schedule.Limit{Concurrent: workers, Sharing: schedule.ByGroup}
+}
+
+// limitOfPolls is how many feeds are polled at once, where the feeds of one kind (pollOwner) are given so many.
+func limitOfPolls(workers int) schedule.Limit {
+	return schedule.Limit{Concurrent: workers, Sharing: schedule.ByGroup}
+}
+
+// limitOfChecks is how many services of one kind are asked about themselves at once: one may be slow.
+var limitOfChecks = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
+
+// working lets a controller have a worker for each place, and some for those who find none.
+func working(limit schedule.Limit) controller.Options {
+	const parking = 16
+	return controller.Options{MaxConcurrentReconciles: limit.Slots() + parking}
+}
+
+// itemOwner is for whom an item is worked on: its source.
+func itemOwner(item *v1alpha1.FeedItem) schedule.Owner {
+	return schedule.Owner{Tenant: item.Namespace, Group: item.Spec.SourceRef.Name}
+}
+
+// pollOwner is for whom a source is polled. A source is polled once at a time, so that turns by source would come to
+// nothing: forty that hang would still be forty. Hence those that failed the last time have their turns as one, those that
+// were never polled as another, and the others as a third.
+func pollOwner(source *v1alpha1.FeedSource) schedule.Owner {
+	group := "well"
+	switch {
+	case source.Status.ConsecutiveFailures > 0:
+		group = "failing"
+	case source.Status.LastPollTime == nil:
+		group = "new"
+	}
+	return schedule.Owner{Tenant: source.Namespace, Group: group}
+}
+
+// only is a chain of one resource.
+func only(place schedule.Resource) []schedule.Resource { return []schedule.Resource{place} }

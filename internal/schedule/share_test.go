@@ -1,0 +1,201 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+var (
+	work   = Resource{KindWork, "items"}
+	shared = Resource{KindNetwork, "shared"}
+)
+
+// asked is the rank of who asks for an owner.
+func asked(minute int, tenant, group string) Rank { return published(minute).of(Owner{tenant, group}) }
+
+// takes has an owner take as many slots as it gets, in turns that go on, and returns how many those are.
+func (b *bench) takes(id Resource, tenant, group string) (slots int) {
+	for {
+		turn := b.Enter(fmt.Sprint(tenant, "/", group, "/", slots))
+		if _, ok := turn.Try(asked(0, tenant, group), []Resource{id}); !ok {
+			turn.Leave()
+			return slots
+		}
+		slots++
+	}
+}
+
+// R3.13: who is alone may have all that is meant for use, and who comes next finds half of what is left, though
+// nothing that was given comes back.
+func TestTheNextTenantFindsFreeSlots(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(b *bench) {
+		b.Configure(work, Limit{Concurrent: 128, Sharing: ByGroup})
+		got := []int{}
+		for i := range 6 {
+			got = append(got, b.takes(work, fmt.Sprint("tenant", i), "source"))
+		}
+		if diff := cmp.Diff([]int{128, 96, 72, 54, 41, 31}, got); diff != "" {
+			t.Errorf("slots by tenant (-want +got)\n%s", diff)
+		}
+	})
+	inBubble(t, func(b *bench) {
+		b.Configure(work, Limit{Concurrent: 128, Sharing: ByGroup})
+		got := []int{}
+		for i := range 5 {
+			got = append(got, b.takes(work, "tenant", fmt.Sprint("source", i)))
+		}
+		got = append(got, b.takes(work, "neighbour", "source"))
+		if diff := cmp.Diff([]int{128, 64, 32, 16, 8, 66}, got); diff != "" {
+			t.Errorf("slots by source, and of a neighbour (-want +got)\n%s", diff)
+		}
+	})
+	inBubble(t, func(b *bench) {
+		got := []int{b.takes(shared, "one", "x"), b.takes(shared, "one", "y"), b.takes(shared, "two", ""), b.takes(shared, "three", ""), b.takes(shared, "four", "")}
+		if diff := cmp.Diff([]int{2, 0, 1, 1, 0}, got); diff != "" {
+			t.Errorf("slots of a host (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// R3.13: the line goes by turns, however long that of one tenant is, and however good its ranks are.
+func TestALineThatIsSharedGoesByTurns(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(b *bench) {
+		line := Resource{KindProvider, "line"}
+		b.Configure(line, Limit{Concurrent: 1, Sharing: ByTenant})
+		holder := b.Enter("holder")
+		ticket := b.gets(holder, asked(0, "holder", ""), line)
+		second := b.gets(holder, asked(0, "other", ""), line)
+		for i := range 50 {
+			b.parks(fmt.Sprintf("hog/%02d", i), asked(i, "hog", fmt.Sprint(i)), line)
+		}
+		b.parks("neighbour/late", asked(1000, "neighbour", ""), line)
+		b.parks("neighbour/early", asked(900, "neighbour", ""), line)
+		ticket.Done()
+		second.Done()
+		b.wantWoken("hog/00", "neighbour/early")
+		next := func(key string) {
+			turn := b.Enter(key)
+			turn.Leave()
+		}
+		next("hog/00")
+		b.wantWoken("hog/01")
+		next("neighbour/early")
+		b.wantWoken("neighbour/late")
+		next("hog/01")
+		b.wantWoken("hog/02")
+		next("neighbour/late")
+		b.wantWoken() // the hog has its own slot, and no other: one is kept free
+	})
+}
+
+// R3.13: the groups of a tenant have their turns as the tenants have theirs, and within a group the
+// best rank goes first.
+func TestTheGroupsOfATenantHaveTheirTurns(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(b *bench) {
+		b.Configure(work, Limit{Concurrent: 1, Sharing: ByGroup})
+		hog := b.Enter("hog")
+		tickets := b.gets(hog, asked(0, "one", "hog"), work)
+		other := b.gets(hog, asked(0, "one", "other"), work)
+		if other != tickets {
+			t.Fatal("a turn has two places")
+		}
+		for i := range 3 {
+			b.parks(fmt.Sprint("hog/", i), asked(5-i, "one", "hog"), work)
+		}
+		b.wantWoken()
+		b.parksOrGets("quiet", asked(100, "one", "quiet"), work)
+		tickets.Done()
+		b.wantWoken("hog/2")
+		b.Enter("hog/2").Leave()
+		b.wantWoken("hog/1")
+	})
+}
+
+// parksOrGets runs a turn that asks for a chain and gives back what it gets.
+func (b *bench) parksOrGets(key string, rank Rank, chain ...Resource) {
+	turn := b.Enter(key)
+	turn.Acquire(rank, chain...)
+	turn.Leave()
+}
+
+// R1.3, R3.13: a pause is that of the tenant that was refused. Nobody else can bring it about, or sees it.
+func TestAPauseIsThatOfTheTenantThatWasRefused(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(b *bench) {
+		refused := b.Enter("hog")
+		after := b.gets(refused, asked(0, "hog", "a"), shared).Failed(failed(v1alpha1.CategoryRateLimit))
+		refused.Leave()
+		if after.Remaining(time.Now()) != 5*time.Second {
+			t.Errorf("the pause is %+v", after)
+		}
+		b.parks("hog/again", asked(0, "hog", "b"), shared) // another source of the same namespace
+		neighbour := b.Enter("neighbour")
+		b.gets(neighbour, asked(0, "neighbour", ""), shared).Succeeded()
+		neighbour.Leave()
+		b.passes(5*time.Second - 1)
+		b.wantWoken()
+		b.passes(1)
+		b.wantWoken("hog/again")
+		// Refused once more, it waits twice as long; then nothing is remembered.
+		turn := b.Enter("hog/again")
+		if after = b.gets(turn, asked(0, "hog", "b"), shared).Failed(failed(v1alpha1.CategoryRateLimit)); after.Remaining(time.Now()) != 10*time.Second {
+			t.Errorf("the second pause is %+v", after)
+		}
+		turn.Leave()
+		b.passes(10 * time.Second)
+		b.wantKept(0)
+		b.wantEmpty()
+	})
+}
+
+// R3.13: whoever asks for what, as long as slots come back nobody waits for ever; no slot is idle that somebody
+// may have; and a tenant that holds none is served before one that holds some.
+func TestTurnsServeEverybody(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		var recovered any
+		synctest.Test(t, func(t *testing.T) {
+			defer func() { recovered = recover() }()
+			slots := rapid.IntRange(1, 4).Draw(rt, "slots")
+			sharing := rapid.SampledFrom([]Sharing{ByTenant, ByGroup}).Draw(rt, "sharing")
+			asking := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 40).Draw(rt, "tenants")
+			w := newWorld(nil)
+			w.Configure(work, Limit{Concurrent: slots, Sharing: sharing})
+			ranks := map[string]Rank{}
+			for i, tenant := range asking {
+				key := fmt.Sprint("key/", i)
+				w.open[key] = true
+				ranks[key] = asked(rapid.IntRange(0, 9).Draw(rt, "rank"), fmt.Sprint("tenant", tenant), fmt.Sprint(i%3))
+			}
+			w.run(8, func(key string, turn *Turn) {
+				if _, ok := turn.Acquire(ranks[key], work); ok {
+					w.begin(key)
+					time.Sleep(time.Duration(1+len(key)%3) * time.Second)
+					w.finish(key)
+				}
+			})
+			if len(w.begun) != len(asking) {
+				broken("%d of %d were served", len(w.begun), len(asking))
+			}
+			if u := w.Snapshot()[KindWork]; u != (Usage{}) {
+				broken("left: %+v", u)
+			}
+		})
+		if recovered != nil {
+			rt.Fatal(recovered)
+		}
+	})
+}
