@@ -81,11 +81,8 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	if err != nil || source == nil || source.Spec.Suspend {
 		return ctrl.Result{}, err // a change of the source brings its items back
 	}
-	if r.Schedule.IsOpen() { // else it waits in the line of what it needs, for the order
-		if _, mayWork := turn.Acquire(rankOf(&cached), itemPlaces); !mayWork {
-			turn.KeepWaiting()
-			return ctrl.Result{}, nil // parked: woken when it is the turn of its source
-		}
+	if !r.mayWork(turn, &cached) {
+		return ctrl.Result{}, nil // parked: woken when it is the turn of its source
 	}
 
 	var item v1alpha1.FeedItem
@@ -122,6 +119,19 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	}
 	_, result := r.nothingToDo(&item, step)
 	return result, nil
+}
+
+// mayWork takes a place for the work on an item; without one the item is parked. Before the schedule is open, items wait in
+// the lines of what they need, for the order.
+func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) bool {
+	if !r.Schedule.IsOpen() {
+		return true
+	}
+	_, granted := turn.Acquire(rankOf(item), itemPlaces)
+	if !granted {
+		turn.KeepWaiting()
+	}
+	return granted
 }
 
 // next decides what is to be done with an item, also with one that failed for what is cured now,

@@ -65,11 +65,14 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	allowed := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that may be reached; an address at which a cloud serves credentials must be named alone, such as 169.254.169.254/32; repeatable")
 	denied := set.StringArray("deny-cidr", nil, "address range that is never reached, be it public or within --allow-cidr; repeatable")
 	set.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http:// for providers and destinations")
-	set.IntVar(&f.workers, "workers", 128, "items of one source worked on at the same time at most; those of a namespace come to twice, and those of all namespaces to four times as many at most")
-	set.IntVar(&f.pollWorkers, "poll-workers", 32, "feeds of a namespace polled at the same time at most while none of them fails; with those that fail or are new it comes to twice, and of all namespaces to four times as many at most")
+	set.IntVar(&f.workers, "workers", 128, "items of one source worked on at the same time at most; "+
+		"those of a namespace come to twice, and those of all namespaces to four times as many at most")
+	set.IntVar(&f.pollWorkers, "poll-workers", 32, "feeds of a namespace polled at the same time at most while none of them fails; "+
+		"with those that fail or are new it comes to twice, and of all namespaces to four times as many at most")
 	f.documentMemory.Quantity = *resource.NewQuantity(budget.Default, resource.BinarySI)
 	set.Var(&f.documentMemory, "document-memory", "memory for all that is fetched, decoded and parsed at the same time, such as 256Mi; 64Mi at least")
-	set.IntVar(&f.requestsPerHost, "requests-per-host", 2, "requests to one host at the same time at most, of one namespace; those of all namespaces come to twice as many at most")
+	set.IntVar(&f.requestsPerHost, "requests-per-host", 2, "requests to one host at the same time at most, of one namespace; "+
+		"those of all namespaces come to twice as many at most")
 	set.DurationVar(&f.hostInterval, "host-interval", 100*time.Millisecond, "time between the beginnings of two requests to one host at least; 0 for none")
 	set.Float32Var(&f.kubeQPS, "kube-api-qps", -1, "requests a second to the API server at most; -1 leaves it to the server's own fairness")
 	set.IntVar(&f.kubeBurst, "kube-api-burst", 100, "requests to the API server at once at most, with --kube-api-qps")
