@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -198,4 +199,30 @@ func TestTurnsServeEverybody(t *testing.T) {
 			rt.Fatal(recovered)
 		}
 	})
+}
+
+// BenchmarkTurns is one of ten thousand items of a thousand sources in ten namespaces that gets its place, and asks again.
+func BenchmarkTurns(b *testing.B) {
+	var woken []string
+	s := New(clock.RealClock{}, func(key string) { woken = append(woken, key) }, nil)
+	s.Configure(work, Limit{Concurrent: 4, Sharing: ByGroup})
+	ranks := map[string]Rank{}
+	for i := range 10_000 {
+		key := fmt.Sprint("key/", i)
+		ranks[key] = asked(i, fmt.Sprint("tenant", i%10), fmt.Sprint("source", i%1000))
+		turn := s.Enter(key)
+		turn.Acquire(ranks[key], work)
+		turn.Leave()
+	}
+	s.Open()
+	for b.Loop() {
+		key := woken[0]
+		woken = woken[1:]
+		turn := s.Enter(key)
+		ticket, _ := turn.Acquire(ranks[key], work)
+		turn.Entrust(ticket)
+		turn.Acquire(ranks[key], work) // there is more to do: it waits again
+		ticket.Done()
+		turn.Leave()
+	}
 }
