@@ -151,8 +151,8 @@ func TestAThousandItemsWaitForOneProvider(t *testing.T) {
 	if writes > n {
 		t.Errorf("%d writes for %d items: waiting is written", writes, n)
 	}
-	// One of them may be no more than a look into the cache, of an item whose source has all its places taken.
-	if total, most := counted.counts(); total > 3*n || most > 4 {
+	// Each look may come one more before it that ends at the cache, while all places of the source are taken.
+	if total, most := counted.counts(); total > 4*n || most > 5 {
 		t.Errorf("%d reconciles, %d of one item", total, most)
 	} else if total < n {
 		t.Error("the reconciles are not counted")

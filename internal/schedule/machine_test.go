@@ -144,6 +144,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			turn.AcquireAll(m.ranks[key].of(machineOwners[key]), machineWork,
 				drawChain(t, machineResources[:3], "providers"), drawChain(t, machineResources[6:], "shared"))
 		},
+		"keep waiting": func(t *rapid.T) { _, turn := m.turn(t); turn.KeepWaiting() },
 		"entrust and end a place": func(t *rapid.T) {
 			_, turn := m.turn(t)
 			for _, ticket := range turn.held {
