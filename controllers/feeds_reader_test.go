@@ -99,7 +99,7 @@ func TestOnlyPublishedSourcesAreServed(t *testing.T) {
 		{`{"spec":{"publish":true}}`, true},
 	} {
 		w.change(source, step.patch)
-		apitest.Eventually(t, func(context.Context) error { // the cache hears of it a moment later
+		await(t, func() error { // the cache hears of it a moment later
 			if got := status(t, url, etag); (got != http.StatusNotFound) != step.served {
 				return fmt.Errorf("status %d after %s", got, step.patch)
 			}

@@ -62,7 +62,8 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
 	set.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several replicas do the work, the others stand by")
 	set.StringVar(&f.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; inside a cluster, that of the operator")
-	allowed := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that may be reached; an address at which a cloud serves credentials must be named alone, such as 169.254.169.254/32; repeatable")
+	allowed := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that may be reached; "+
+		"an address at which a cloud serves credentials must be named alone, such as 169.254.169.254/32; repeatable")
 	denied := set.StringArray("deny-cidr", nil, "address range that is never reached, be it public or within --allow-cidr; repeatable")
 	set.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http:// for providers and destinations")
 	set.IntVar(&f.workers, "workers", 128, "items of one source worked on at the same time at most; "+
