@@ -41,7 +41,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 	request, err := r.articleRequest(ctx, item, source, room)
 	switch {
 	case ctx.Err() != nil:
-		return ctrl.Result{}, nil //nolint:nilerr // the manager is stopping
+		return ctrl.Result{}, nil // the manager is stopping
 	case errors.Is(err, budget.ErrFull):
 		r.waitForRoom(item, open)
 		return ctrl.Result{}, nil

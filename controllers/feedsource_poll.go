@@ -68,7 +68,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	defer room.Release()
 	found, document, feedErr := r.read(ctx, source, credentials, memory, visit, room)
 	if stopping := ctx.Err() != nil; stopping {
-		return time.Time{}, nil //nolint:nilerr // an answer that the stop cut off says nothing about the feed
+		return time.Time{}, nil // an answer that the stop cut off says nothing about the feed
 	}
 	host := outbound.HostOf(source.Spec.URL)
 	if !r.Web.ended(visit, source.Namespace, host, lastRead(source), feedErr) {
@@ -174,7 +174,7 @@ func (r *FeedSourceReconciler) parse(source *v1alpha1.FeedSource, memory *memory
 	}
 	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
 	if err != nil {
-		return found, nil, failure.WithoutEchoes(err, memory.sent)
+		return found, nil, err
 	}
 	document.ClampDates(r.Clock.Now())
 	found.title, found.format, found.damage = memory.sent.Bounded(document.Title, feed.MaxTitle), document.Format, memory.sent.Mask(document.Warning())

@@ -50,7 +50,7 @@ func TestWhatFindsNoRoomInMemoryWaits(t *testing.T) {
 			w.timePasses(func() error {
 				items, err := w.items(t.Context(), "news")
 				if err != nil || len(items) != 1 || items[0].Status.Phase != v1alpha1.PhaseProcessed {
-					return fmt.Errorf("%d items: %+v, %v", len(items), items, err)
+					return fmt.Errorf("%d items: %+v, %w", len(items), items, err)
 				}
 				status = items[0].Status
 				return nil
@@ -79,7 +79,8 @@ func fillMemory(memory *budget.Budget, namespace string) (rooms []*budget.Room) 
 	for _, owner := range []string{"another", namespace} { // the first one has the turn of the large as well
 		room := memory.Document(owner)
 		for _, piece := range []int64{1 << 20, 1 << 10, 1} {
-			for room.Grow(piece) == nil {
+			for more := true; more; {
+				more = room.Grow(piece) == nil
 			}
 		}
 		rooms = append(rooms, room)

@@ -71,7 +71,7 @@ func TestASourceFromBeforeABoundWasLoweredGoesOn(t *testing.T) {
 		fresh.SetGenerateName("new-")
 		err := c.Create(ctx, fresh.DeepCopy())
 		if err == nil || !strings.Contains(err.Error(), "should be less than or equal to 10485760") {
-			return fmt.Errorf("a larger value is taken, or refused for something else: %v", err)
+			return fmt.Errorf("a larger value is taken, or refused for something else: %w", err)
 		}
 		return nil
 	})

@@ -157,7 +157,7 @@ func (s *bombSite) url(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next++
-	host := netip.AddrFrom4([4]byte{127, 2, byte(s.next >> 8), byte(s.next)})
+	host := netip.AddrFrom4([4]byte{127, 2, byte(s.next >> 8 & 0xff), byte(s.next & 0xff)})
 	return fmt.Sprintf("http://%s/%s", netip.AddrPortFrom(host, s.port), path)
 }
 

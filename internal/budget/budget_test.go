@@ -37,7 +37,8 @@ func TestAllTogetherStayWithinTheBudget(t *testing.T) {
 	for _, owner := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		fill(b, owner)
 		waiting := b.Waiting(owner)
-		for waiting.Grow(100<<10) == nil {
+		for more := true; more; {
+			more = waiting.Grow(100<<10) == nil
 		}
 		if _, _, err := b.Document(owner).Work(t.Context(), 1<<20); err != nil {
 			t.Fatal(err)

@@ -155,11 +155,3 @@ func (m *meter) Read(p []byte) (int, error) {
 	m.err = err
 	return n, err
 }
-
-// or returns the error by which the body ended early, or else this one.
-func (m *meter) or(err error) error {
-	if m.err != nil && !errors.Is(m.err, io.EOF) {
-		return m.err
-	}
-	return err
-}

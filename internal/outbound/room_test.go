@@ -153,10 +153,12 @@ func TestADocumentWithoutRoom(t *testing.T) {
 		return err
 	}
 	other := memory.Document("other") // has the turn of the large
-	for other.Grow(1<<20) == nil {
+	for more := true; more; {
+		more = other.Grow(1<<20) == nil
 	}
 	tight := memory.Document("tight")
-	for tight.Grow(1<<20) == nil {
+	for more := true; more; {
+		more = tight.Grow(1<<20) == nil
 	}
 	wantFull := func(err error) {
 		t.Helper()
@@ -168,7 +170,8 @@ func TestADocumentWithoutRoom(t *testing.T) {
 	if before := asked.Load(); before != 1 {
 		t.Errorf("%d requests, want one that finds out how large it is", before)
 	}
-	for tight.Grow(1<<10) == nil {
+	for more := true; more; {
+		more = tight.Grow(1<<10) == nil
 	}
 	wantFull(read("tight"))
 	if after := asked.Load(); after != 1 {
@@ -209,7 +212,8 @@ func TestAnswersOfServicesAreCounted(t *testing.T) {
 	t.Parallel()
 	client, memory := countedClient(t)
 	full := memory.Document("tenant")
-	for full.Grow(64<<10) == nil {
+	for more := true; more; {
+		more = full.Grow(64<<10) == nil
 	}
 	full.Take(1 << 20)
 	taken := memory.Usage()

@@ -84,7 +84,8 @@ func DestinationTransition(recorder events.EventRecorder, destination *v1alpha1.
 func NetworkDown(recorder events.EventRecorder, self *corev1.ObjectReference, sites int) {
 	if self != nil {
 		recorder.Eventf(self, nil, corev1.EventTypeWarning, v1alpha1.ReasonNetworkDown, actionPoll,
-			"%d sites that were well are out of reach one after the other: no feed is blamed for that, and what is out of reach waits until anything answers again", sites)
+			"%d sites that were well are out of reach one after the other: no feed is blamed for that, "+
+				"and what is out of reach waits until anything answers again", sites)
 	}
 }
 
