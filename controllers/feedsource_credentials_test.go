@@ -194,7 +194,7 @@ func TestAServerBehindARedirectDoesNotLearnTheToken(t *testing.T) {
 		"both": "Is it " + token + " or ***MASKED***?", // it is one of the values that were sent, and stands in the address
 	} {
 		w.source(secret, home.FeedURL(), func(source *v1alpha1.FeedSource) {
-			source.Spec.SecretRef = &v1alpha1.SecretReference{Name: secret}
+			source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: secret}, true
 			if secret == "both" {
 				source.Spec.Headers = []v1alpha1.FeedHeader{{Name: "X-Ticket", SecretKey: "ticket"}}
 			}

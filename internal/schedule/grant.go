@@ -93,6 +93,9 @@ func (s *Schedule) take(q *request, have map[int]*Ticket, now time.Time, itsTurn
 		if chosen[i], waitFor = s.choose(q, chain, now, itsTurn); chosen[i] == nil {
 			return nil, waitFor
 		}
+		if place := s.overtakes(q, have, chosen[i], now); place != nil {
+			return nil, []*resource{place}
+		}
 	}
 	for i, r := range chosen {
 		if have[i] != nil {
@@ -103,6 +106,41 @@ func (s *Schedule) take(q *request, have map[int]*Ticket, now time.Time, itsTurn
 		tickets = append(tickets, r.take(s, q.rank.Owner, now))
 	}
 	return tickets, nil
+}
+
+// overtakes says whether a request would go before a better one of the same owner only because it has a slot of something
+// shared already, such as a place to work at, for which the better one still waits. Then it returns what that waits for.
+// Others than the owner's own do not have to wait for those who have no slot: nobody knows for how long that is.
+func (s *Schedule) overtakes(q *request, have map[int]*Ticket, r *resource, now time.Time) *resource {
+	if r.shared != nil {
+		return nil
+	}
+	for _, ticket := range have {
+		if ticket.resource.shared == nil {
+			continue
+		}
+		for _, at := range ticket.resource.lineOf(q.rank.Owner) {
+			if better := at.request; better.waiter != q.waiter && better.compare(q) < 0 && s.wants(better, r, now) {
+				return ticket.resource
+			}
+		}
+	}
+	return nil
+}
+
+// wants says whether a request would take a resource, were it free.
+func (s *Schedule) wants(q *request, r *resource, now time.Time) bool {
+	for _, chain := range q.chains {
+		for _, id := range chain {
+			if id == r.id {
+				return true
+			}
+			if s.find(id).standing(now, q.rank.Owner) != down {
+				break
+			}
+		}
+	}
+	return false
 }
 
 // choose returns the resource of a chain that is free for the request, or those it waits for: all

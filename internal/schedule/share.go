@@ -99,6 +99,18 @@ func (r *resource) lowest(owner Owner) *part {
 	return tenant
 }
 
+// lineOf is who waits of an owner.
+func (r *resource) lineOf(owner Owner) line {
+	p := r.shared.of(owner.Tenant)
+	if r.limit.Sharing == ByGroup {
+		p = p.of(owner.Group)
+	}
+	if p == nil {
+		return nil
+	}
+	return p.line
+}
+
 // tenant is the part of a tenant that a lower one belongs to.
 func (r *resource) tenant(p *part) *part {
 	for p.above != r.shared {

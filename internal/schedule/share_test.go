@@ -125,6 +125,40 @@ func TestTheGroupsOfATenantHaveTheirTurns(t *testing.T) {
 	})
 }
 
+// R2.3, R3.13: who has a place to work at does not go before a better one of its own source that still waits for one. Another
+// source does, because that one's places may be taken for long.
+func TestNobodyOvertakesWithThePlaceThatABetterOneWaitsFor(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(b *bench) {
+		model := Resource{KindProvider, "model"}
+		b.Configure(work, Limit{Concurrent: 1, Sharing: ByGroup})
+		b.Configure(model, Limit{Concurrent: 1})
+		both := [][]Resource{{work}, {model}}
+
+		late := b.Enter("late")
+		b.gets(late, asked(9, "one", "news"), work)
+		early := b.Enter("early")
+		if _, ok := early.AcquireAll(asked(1, "one", "news"), both...); ok {
+			t.Error("there was another place")
+		}
+		early.Leave()
+		if _, ok := late.AcquireAll(asked(9, "one", "news"), both...); ok {
+			t.Error("the later item went first")
+		}
+		elsewhere := b.Enter("elsewhere")
+		b.gets(elsewhere, asked(20, "one", "other"), work)
+		tickets, ok := elsewhere.AcquireAll(asked(20, "one", "other"), both...)
+		if !ok {
+			t.Fatal("an item of another source waits for one that has no place")
+		}
+		tickets[1].Done()
+		elsewhere.Leave()
+		b.wantWoken()
+		late.Leave()
+		b.wantWoken("early")
+	})
+}
+
 // parksOrGets runs a turn that asks for a chain and gives back what it gets.
 func (b *bench) parksOrGets(key string, rank Rank, chain ...Resource) {
 	turn := b.Enter(key)
