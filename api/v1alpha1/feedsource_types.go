@@ -73,7 +73,7 @@ type ArticlePolicy struct {
 	Source ArticleSource `json:"source,omitempty"`
 
 	// MaxBytes is how large the body of a page or a PDF document may be, decoded. An item with a larger one ends
-	// Processed, with the reason LargeFileSkipped. From 1 KiB to 10 MiB, default: 5 MiB. A larger value of a source
+	// Processed, with the reason LargeFileSkipped. Default: 5 MiB; from 1 KiB to 10 MiB. A larger value of a source
 	// that is older than this bound counts as 10 MiB.
 	// +optional
 	// +kubebuilder:default=5242880
