@@ -123,7 +123,7 @@ func newHousehold(t *testing.T, theirs holdings, token string, texts []string) *
 	for name, ref := range map[string]string{"feed": "feed", "basic": "basic", "word": "word"} {
 		source := &v1alpha1.FeedSource{}
 		source.Spec.URL = web.FeedURL() + "?token=" + theirs.inURL
-		source.Spec.SecretRef = &v1alpha1.SecretReference{Name: ref}
+		source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: ref}, true
 		if name == "feed" {
 			source.Spec.Headers = []v1alpha1.FeedHeader{{Name: "X-Key", SecretKey: "header"}}
 		}

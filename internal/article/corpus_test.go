@@ -87,7 +87,10 @@ func TestCorpus(t *testing.T) {
 			t.Logf("%.3f %d %s", agrees, ink(text), name)
 		}
 	}
-	const least = 0.993
+	least := 0.993
+	if inflation > 1 { // of a few pages
+		least = 0.96
+	}
 	if mean := sum / float64(len(pages)); mean < least {
 		t.Errorf("the texts agree to %.3f, want at least %.3f", mean, least)
 	} else {

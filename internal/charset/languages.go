@@ -19,7 +19,7 @@ import (
 
 // counted has a line for each language: its name, and what is frequent in it, in groups. A group is a digit, the
 // binary logarithm of how often something occurs in 16,384, and what occurs so often: pairs of letters, in lower
-// case and with _ for the border of a word; or, where the name is one of ideographs, characters. See count.go.
+// case and with _ for the border of a word; or, where the name is one of ideographs, characters. hack/languages counts them.
 //
 //go:embed languages.txt
 var counted string

@@ -20,7 +20,8 @@ type Intake struct {
 
 // On turns to the day of a time, which counts anew. A clock that goes back over a midnight stays in the later
 // day; what was counted in a day farther ahead, by a clock that was wrong, is taken to be of today. So a
-// jump of the clock gives a source one day's items more at most, and keeps it waiting until the next day has ended
+// jump of the clock gives a source two days' items more at most, that of the day which it skips and that of a midnight which comes
+// earlier for it, and keeps it waiting until the next day has ended
 // at most.
 func (i Intake) On(now time.Time) Intake {
 	today := now.UTC().Truncate(day)

