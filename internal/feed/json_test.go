@@ -18,7 +18,7 @@ import (
 // hostileJSON has documents of some megabytes that were made to exhaust who reads them, by what they are
 // full of, with an entry that is well before and after where that is possible.
 func hostileJSON() map[string]string {
-	const size = 4 << 20
+	const size = 4 << 20 / inflation
 	fill := func(part string) string { return strings.TrimSuffix(strings.Repeat(part, size/len(part)), ",") }
 	nest := func(opening, closing string) string {
 		const depth = 1 << 20
