@@ -177,12 +177,7 @@ func (p *parcel) open(ctx context.Context, limit int64, room *budget.Room, weigh
 	guess := p.guess(limit)
 	need := max(p.window()+guess, leastWork)
 	for {
-		granted, done, err := room.Work(ctx, need)
-		if err != nil {
-			return err
-		}
-		more, err := p.attempt(guess, granted, room.Most(), weigh, use)
-		done()
+		more, err := p.attempt(ctx, guess, need, room, weigh, use)
 		switch {
 		case errors.Is(err, errTooLarge) && guess < limit:
 			guess = limit
@@ -195,14 +190,21 @@ func (p *parcel) open(ctx context.Context, limit int64, room *budget.Room, weigh
 	}
 }
 
-// attempt unpacks a parcel and has it used, if that takes no more memory than was granted, or all that there is.
-// Else it says how much it takes.
-func (p *parcel) attempt(limit, granted, most int64, weigh func(body []byte) int64, use func(body []byte) error) (more int64, err error) {
+// attempt waits for its turn, unpacks a parcel and has it used, if that takes no more memory than was granted, or all that
+// there is. Else it says how much it takes. What was granted is given back whatever happens, also where that panics.
+func (p *parcel) attempt(ctx context.Context, limit, need int64, room *budget.Room, weigh func(body []byte) int64,
+	use func(body []byte) error,
+) (more int64, err error) {
+	granted, done, err := room.Work(ctx, need)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
 	body, err := p.unpack(limit)
 	if err != nil {
 		return 0, err
 	}
-	if weigh != nil && granted < most {
+	if weigh != nil && granted < room.Most() {
 		if need := p.window() + int64(cap(body)) + weigh(body); need > granted {
 			return need, nil
 		}

@@ -88,6 +88,23 @@ func TestSlowSendersHoldWhatTheyHaveSent(t *testing.T) {
 	}
 }
 
+// R1.6, R1.10: what was taken for a document is given back also where the work on it panics, which a reconcile survives.
+func TestWorkThatPanicsGivesItsMemoryBack(t *testing.T) {
+	t.Parallel()
+	client, memory := countedClient(t)
+	page := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a page")) })
+	room := memory.Document("a")
+	defer room.Release()
+	func() {
+		defer func() { _ = recover() }()
+		_ = client.Read(t.Context(), Request{URL: page.URL, Room: room}, func(*Response) error { panic("on a bad day") })
+		t.Error("nothing has panicked")
+	}()
+	if left := memory.Usage(); left != (budget.Usage{}) {
+		t.Errorf("%+v is not given back", left)
+	}
+}
+
 // heapInUse is how much memory lives.
 func heapInUse() int64 {
 	var stats runtime.MemStats
