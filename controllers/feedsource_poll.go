@@ -145,12 +145,23 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 		if err != nil || document == nil {
 			return err
 		}
-		return room.Grow(document.Weight())
+		return hold(room, document)
 	})
 	if err != nil {
 		return found, nil, failure.WithoutEchoes(err, sent)
 	}
 	return found, document, nil
+}
+
+// hold takes room for a document. There may be none at the moment (budget.ErrFull); what will never find any is a failure of
+// the feed.
+func hold(room *budget.Room, document *feed.Document) error {
+	err := room.Grow(document.Weight())
+	if errors.Is(err, budget.ErrTooLarge) {
+		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
+			"What the feed lists takes more memory than the operator may use for one feed: have it list fewer entries, or less of each.", err)
+	}
+	return err
 }
 
 // parse reads the answer for a feed.

@@ -4,6 +4,7 @@
 package controllers_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
 
@@ -71,6 +73,34 @@ func TestWhatFindsNoRoomInMemoryWaits(t *testing.T) {
 				t.Errorf("%+v is not given back", left)
 			}
 		})
+	}
+}
+
+// R1.6, R1.10: of a feed that no turn would find room for, its source says so; it is not asked for again and again in silence.
+func TestAFeedThatNeverFindsRoomInMemoryIsAFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	web := feedtest.New(t)
+	var feed bytes.Buffer // 9 MiB, which UTF-8 makes three times as many
+	feed.WriteString(`<?xml version="1.0" encoding="windows-874"?><rss version="2.0"><channel><title>T</title>`)
+	for i := 0; feed.Len() < 9<<20; i++ {
+		fmt.Fprintf(&feed, "<item><guid>%d</guid><description>%s</description></item>", i, bytes.Repeat([]byte("\xa1\xd2\xc3"), 10_000))
+	}
+	feed.WriteString("</channel></rss>")
+	web.OnRequest(func(rw http.ResponseWriter, _ *http.Request) bool {
+		rw.Header().Set("Content-Type", "application/rss+xml")
+		_, _ = rw.Write(feed.Bytes())
+		return true
+	})
+	w.source("news", web.FeedURL())
+	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+		if source.Status.Failure == nil || source.Status.Failure.Type != failure.TypeTooLarge {
+			return fmt.Errorf("it says %+v", source.Status)
+		}
+		return nil
+	})
+	if left := w.out.Budget().Usage(); left != (budget.Usage{}) {
+		t.Errorf("%+v is not given back", left)
 	}
 }
 

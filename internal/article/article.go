@@ -165,7 +165,11 @@ func (r Request) taken(found Article) (Article, error) {
 	if r.Room == nil {
 		return found, nil
 	}
-	if err := r.Room.Grow(found.Weight()); err != nil {
+	switch err := r.Room.Grow(found.Weight()); {
+	case errors.Is(err, budget.ErrTooLarge):
+		return Article{}, failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
+			"The article takes more memory than the operator may use for one (--document-memory).", err)
+	case err != nil:
 		return Article{}, failure.Wrap(v1alpha1.CategoryNetwork, "", "There is no room in memory for the article at the moment.", err)
 	}
 	return found, nil

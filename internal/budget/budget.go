@@ -36,13 +36,16 @@ const (
 	Default = 128 << 20
 	Min     = 64 << 20
 	// Largest is what the largest document takes, beside the work on it: twice the largest feed that is read,
-	// or a PDF document of 5 MiB while it is sent to a provider.
-	Largest = 20 << 20
+	// or a PDF document of 5 MiB with its text, while it is sent to a provider.
+	Largest = 22 << 20
 )
 
 // ErrFull says that there is no room at the moment. It is no failure of what was asked for: the same may be
 // asked again later.
 var ErrFull = errors.New("the memory that documents may take is used up for now")
+
+// ErrTooLarge says that there will never be room: it is more than one document may take.
+var ErrTooLarge = errors.New("it takes more memory than one document may")
 
 // Budget is what is left of the memory. It is safe for concurrent use.
 type Budget struct {
@@ -96,6 +99,9 @@ func (a *area) offers(owner string, bytes int64) bool {
 	return a.held[owner]+bytes <= a.size-a.used-bytes
 }
 
+// everOffers says whether a document that holds so much may take so much more while nobody else holds anything.
+func (a *area) everOffers(held, bytes int64) bool { return held+bytes <= a.size-held-bytes }
+
 // add takes so much for an owner; less than nothing gives back.
 func (a *area) add(owner string, bytes int64) {
 	if a.held == nil {
@@ -128,9 +134,9 @@ func (r *reserve) take(room *Room, bytes int64, now time.Time) bool {
 	case r.holder == room && r.used+bytes <= Largest:
 		r.used += bytes
 		return true
-	case r.holder == room: // it is too large, and no turn would help
+	case r.holder == room, bytes > Largest: // no turn would help, and who waits for one keeps others waiting
 		return false
-	case r.holder == nil && bytes <= Largest && r.turnOf(room.owner, now):
+	case r.holder == nil && r.turnOf(room.owner, now):
 		delete(r.asked, room.owner)
 		r.holder, r.used = room, bytes
 		return true

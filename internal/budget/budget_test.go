@@ -117,12 +117,53 @@ func TestTheLargeTakeTurns(t *testing.T) {
 	}
 }
 
+// R3.13, R1.10: who asks for what no document may have, again and again, does not keep the others from their turns.
+func TestWhoAsksForTooMuchKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	b, clock := newTestBudget()
+	for _, owner := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"} {
+		fill(b, owner)
+	}
+	b.large = reserve{} // it went to one of them
+	if err := b.Document("attacker").Grow(Largest + 1); err == nil {
+		t.Fatal("it finds room")
+	}
+	clock.now = clock.now.Add(time.Second)
+	victim := b.Document("victim")
+	if err := victim.Grow(Largest); err != nil {
+		t.Errorf("a neighbour does not get the turn that the other cannot take: %v", err)
+	}
+	if err := victim.Grow(b.documents.size/2 + 1); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("more than all that one document may have: %v", err)
+	}
+}
+
+// R1.10: what is merely too much now is not taken for what is too much for ever.
+func TestWhatHasRoomLaterIsNotTooLarge(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{Min, Default} {
+		b := New(size, time.Now)
+		large := b.Document("a")
+		if err := large.Grow(b.documents.size / 2); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Document("a").Grow(Largest); err != nil {
+			t.Fatal(err)
+		}
+		for _, bytes := range []int64{1, Largest, b.documents.size / 2} {
+			if err := b.Document("a").Grow(bytes); !errors.Is(err, ErrFull) || errors.Is(err, ErrTooLarge) {
+				t.Errorf("of %d MiB, %d bytes: %v", size>>20, bytes, err)
+			}
+		}
+	}
+}
+
 // R1.10: what can never fit is refused, and what is more than all work gets all of it, alone.
 func TestMoreThanThereIs(t *testing.T) {
 	t.Parallel()
 	b, _ := newTestBudget()
 	room := b.Document("a")
-	if err := room.Grow(Default); !errors.Is(err, ErrFull) {
+	if err := room.Grow(Default); !errors.Is(err, ErrTooLarge) || errors.Is(err, ErrFull) {
 		t.Errorf("a document as large as the budget: %v", err)
 	}
 	if held := room.Held(); held != 0 {

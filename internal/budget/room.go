@@ -19,7 +19,8 @@ type Room struct {
 	held, large int64
 }
 
-// Grow takes so many bytes more, or nothing: then it says why not, with ErrFull. It never waits.
+// Grow takes so many bytes more, or nothing: then it says why not, with ErrFull, or with ErrTooLarge where no later time
+// would be better. It never waits.
 func (r *Room) Grow(bytes int64) error {
 	if r == nil || bytes <= 0 {
 		return nil
@@ -33,6 +34,8 @@ func (r *Room) Grow(bytes int64) error {
 		r.held += bytes
 	case r.area == &b.documents && b.large.take(r, bytes, b.now()):
 		r.large += bytes
+	case !r.area.everOffers(r.held, bytes) && (r.area != &b.documents || r.large+bytes > Largest):
+		return fmt.Errorf("%w: %d KiB more were asked for", ErrTooLarge, (bytes+1023)>>10)
 	default:
 		return fmt.Errorf("%w: %d KiB more were asked for", ErrFull, (bytes+1023)>>10)
 	}
