@@ -18,6 +18,9 @@ const (
 	wellLately = 7 * 24 * time.Hour
 	// othersLately is for how long a namespace that had an answer is taken for one that will soon have another.
 	othersLately = time.Hour
+	// longestSilence is after how long an outage is over that nobody has met any more. What waits for the network is tried
+	// every half hour at least (schedule.Broken), so it was removed or suspended.
+	longestSilence = 2 * time.Hour
 	// mostSuspects bounds what is kept of one namespace.
 	mostSuspects = 1000
 )
@@ -33,7 +36,7 @@ type Place struct{ Namespace, Site string }
 // Who can bring it about: sites count once, however many hosts are in them, and only those of feeds that were read in the last week. Where
 // another namespace had an answer within the hour, those of one namespace are not enough. Sites of an outage that was none, because others answered
 // before them, do not count again before they have answered themselves. Any answer, to anybody, ends an outage and all
-// that was counted.
+// that was counted; and so does silence, where all that waited for the network is gone.
 //
 // Who notices: only a namespace that got no answer itself, and only at the very sites that did not give it (Suspects).
 // Everything else is fetched as ever, and so finds out when the network is back; each suspect is tried by itself
@@ -47,6 +50,7 @@ type Place struct{ Namespace, Site string }
 type Outage struct {
 	suspects map[Place]bool
 	down     bool
+	last     time.Time // when something was out of reach in the outage
 	// answered are some sites of each namespace that have answered, and when.
 	answered map[string]map[string]time.Time
 	// mistaken are the suspects of outages that were ended by others, and have not answered since.
@@ -70,6 +74,10 @@ func (o *Outage) Sites() int {
 // Unreached notes that no answer came from a place, of which the feed was read last at a time: zero where it could
 // not be read the last time, which says nothing about the network. It returns whether the outage has begun with it.
 func (o *Outage) Unreached(at Place, read, now time.Time) (began bool) {
+	if o.down && now.Sub(o.last) > longestSilence {
+		o.suspects, o.down = nil, false
+	}
+	o.last = now
 	if !o.down && (read.IsZero() || now.Sub(read) > wellLately || o.mistaken[at]) {
 		return false
 	}

@@ -48,6 +48,26 @@ func (n *network) answers(namespace string, from, to int) (ended int) {
 	return ended
 }
 
+// R1.4: an outage that nobody is in any more, because its sources were removed, does not hide what is wrong with a new one;
+// one that is met again and again lasts as long as it lasts.
+func TestAnOutageThatNobodyMeetsIsOver(t *testing.T) {
+	t.Parallel()
+	n := newNetwork()
+	n.answers("a", 0, 3)
+	n.dies("a", 0, 3, time.Hour)
+	for range 100 {
+		n.now = n.now.Add(time.Hour)
+		n.Unreached(site("a", 1), time.Time{}, n.now)
+	}
+	if !n.Suspected(site("a", 0)) || !n.Suspected(site("a", 1)) {
+		t.Fatal("an outage has ended though nothing has answered")
+	}
+	n.now = n.now.Add(3 * time.Hour)
+	if n.Unreached(site("a", 77), time.Time{}, n.now); n.Down() {
+		t.Error("a new feed whose host does not exist waits for the network")
+	}
+}
+
 // R1.4, R3.13: an outage of the network is told from feeds that are down, and from those of one tenant.
 func TestWhenTheNetworkIsDown(t *testing.T) {
 	t.Parallel()
