@@ -16,30 +16,61 @@ import (
 	"unicode/utf8"
 )
 
+// What the forms of some values take together at most, in bytes: so many, and so many more for each byte of the values. The
+// second is what a key of letters and digits takes. Where a value is made of what has to be escaped, each form is several times as
+// long, and there are fifty of them: eight kilobytes would take megabytes to look for, and whoever may write a Secret chooses them.
+const (
+	maxForms     = 32 << 10
+	maxFormsEach = 8
+)
+
 // formsOf returns the forms in which secrets may stand in a text, none shorter than the window, each
-// once.
+// once. Where all would be too much, those are left out that are escaped twice, and then others that are long; never the
+// values themselves.
 func formsOf(values ...string) []string {
-	forms := make([]string, 0, len(values))
+	found := forms{left: maxForms, known: map[string]bool{}}
 	for _, value := range values {
-		forms = append(forms, formsOfOne(value)...)
+		found.left += maxFormsEach * len(value)
 	}
-	slices.Sort(forms)
-	return slices.DeleteFunc(slices.Compact(forms), func(form string) bool { return len(form) < window })
+	for _, value := range values {
+		found.add(value)
+	}
+	for _, value := range values {
+		found.add(escaped(value)...)
+		found.add(hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))))
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			found.add(within(encoding, value)...)
+		}
+	}
+	for _, value := range values {
+		once := escaped(value)
+		slices.Sort(once)
+		for _, form := range slices.Compact(once) {
+			if len(form) <= found.left { // what is escaped is no shorter
+				found.add(escaped(form)...) // as in an error that repeats JSON, or in the HTML of a feed
+			}
+		}
+	}
+	slices.Sort(found.forms)
+	return found.forms
 }
 
-func formsOfOne(value string) []string {
-	forms := escaped(value)
-	for _, form := range escaped(value) {
-		forms = append(forms, escaped(form)...) // as in an error that repeats JSON, or in the HTML of a feed
+// forms are those that were found, as long as there is room.
+type forms struct {
+	forms []string
+	known map[string]bool
+	left  int // in bytes
+}
+
+func (f *forms) add(forms ...string) {
+	for _, form := range forms {
+		// Hiding some bytes of a character would leave the others.
+		if len(form) < window || len(form) > f.left || f.known[form] || !utf8.ValidString(form) {
+			continue
+		}
+		f.forms, f.left = append(f.forms, form), f.left-len(form)
+		f.known[form] = true
 	}
-	if !utf8.ValidString(value) { // hiding some bytes of a character would leave the others
-		forms = slices.DeleteFunc(forms, func(form string) bool { return !utf8.ValidString(form) })
-	}
-	forms = append(forms, hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))))
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		forms = append(forms, within(encoding, value)...)
-	}
-	return forms
 }
 
 // escaped returns a text as it is, and as it stands in quotes, URLs, HTML and XML.

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxValues and maxBytes bound what the log knows: some 4 KB of memory for a key of usual length, and
-	// 40 MB when all room is taken by the longest values.
+	// maxValues and maxBytes bound what the log knows. The bytes are those of all forms that are looked for, which is what takes
+	// the memory: each takes fourteen, so it comes to some 4 KB for a key of usual length, and to 45 MB when all room is taken.
 	maxValues = 4096
-	maxBytes  = 256 << 10
+	maxBytes  = 3 << 20
 	// longestValue is that of a header that servers take.
 	longestValue = 8 << 10
 )
@@ -59,8 +59,8 @@ type known struct {
 	mu       sync.Mutex
 	clock    uint64
 	owners   map[string]*owner
-	holders  map[string]int // how many owners have a value
-	bytes    int
+	holders  map[string]*holding // by value
+	bytes    int                 // of the forms of all values
 	merging  bool
 	mergings sync.WaitGroup // that are under way; for tests
 }
@@ -71,14 +71,18 @@ type portion struct {
 	*matcher
 }
 
-// owner is a namespace, with the time of the set's own clock at which each of its values was remembered last.
+// owner is a namespace, with the time of the set's own clock at which each of its values was remembered last, and
+// the bytes of all their forms.
 type owner struct {
 	values map[string]uint64
 	bytes  int
 }
 
+// holding is how many owners have a value, and how many bytes its forms have.
+type holding struct{ owners, bytes int }
+
 func newKnown(maxValues, maxBytes int) *known {
-	k := &known{maxValues: maxValues, maxBytes: maxBytes, owners: map[string]*owner{}, holders: map[string]int{}}
+	k := &known{maxValues: maxValues, maxBytes: maxBytes, owners: map[string]*owner{}, holders: map[string]*holding{}}
 	k.now.Store(&[]*portion{})
 	return k
 }
@@ -100,7 +104,8 @@ func (k *known) remember(by, value string) {
 	if k.touch(by, value) {
 		return
 	}
-	fresh := &portion{[]string{value}, newMatcher(formsOf(value))} // not under the lock: all who remember wait for that
+	forms := formsOf(value)
+	fresh := &portion{[]string{value}, newMatcher(forms)} // not under the lock: all who remember wait for that
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.touchLocked(by, value) {
@@ -111,12 +116,20 @@ func (k *known) remember(by, value string) {
 		mine = &owner{values: map[string]uint64{}}
 		k.owners[by] = mine
 	}
+	held := k.holders[value]
+	if held == nil {
+		held = &holding{}
+		for _, form := range forms {
+			held.bytes += len(form)
+		}
+		k.holders[value] = held
+	}
 	mine.values[value] = k.clock
-	mine.bytes += len(value)
-	if k.holders[value]++; k.holders[value] > 1 {
+	mine.bytes += held.bytes
+	if held.owners++; held.owners > 1 {
 		return
 	}
-	k.bytes += len(value)
+	k.bytes += held.bytes
 	k.put(append(slices.Clone(*k.now.Load()), fresh))
 	for len(k.holders) > k.maxValues || k.bytes > k.maxBytes {
 		if !k.forgetOne() {
@@ -165,13 +178,14 @@ func (k *known) forgetOne() bool {
 			oldest, since = value, at
 		}
 	}
+	held := k.holders[oldest]
 	delete(theirs.values, oldest)
-	if theirs.bytes -= len(oldest); len(theirs.values) == 0 {
+	if theirs.bytes -= held.bytes; len(theirs.values) == 0 {
 		delete(k.owners, most)
 	}
-	if k.holders[oldest]--; k.holders[oldest] == 0 {
+	if held.owners--; held.owners == 0 {
 		delete(k.holders, oldest)
-		k.bytes -= len(oldest)
+		k.bytes -= held.bytes
 	}
 	return true
 }
@@ -201,7 +215,7 @@ func (k *known) merge() {
 	var values []string
 	for _, some := range merged {
 		for _, value := range some.values {
-			if k.holders[value] > 0 {
+			if k.holders[value] != nil {
 				values = append(values, value)
 			}
 		}
@@ -210,7 +224,11 @@ func (k *known) merge() {
 	k.mergings.Go(func() {
 		slices.Sort(values)
 		values = slices.Compact(values)
-		one := &portion{values, newMatcher(formsOf(values...))}
+		var forms []string
+		for _, value := range values { // each has room for its forms, whoever the others are
+			forms = append(forms, formsOf(value)...)
+		}
+		one := &portion{values, newMatcher(forms)}
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		left := slices.DeleteFunc(slices.Clone(*k.now.Load()), func(some *portion) bool { return slices.Contains(merged, some) })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"weak"
 )
 
 // Sent is what one peer was sent to know the operator by, such as the token of a feed. What the peer says is
@@ -18,14 +19,18 @@ import (
 // Bounded.
 //
 // The nil *Sent masks nothing. It is safe for concurrent use.
+//
+// There may be one for each of thousands of services, so what finds the values is not kept: it is made when it is needed, and
+// used again for as long as the garbage collector leaves it.
 type Sent struct {
-	values  []string
-	matcher func() *matcher
+	values []string
+
+	mu   sync.Mutex
+	made weak.Pointer[matcher]
 }
 
 // NewSent returns what masks some values in what a peer says. Space around a value does not belong to it; values
-// of fewer than 8 bytes, and of more than 8 KiB, are not masked. It returns nil where no value is left. What it takes
-// to find the values is made when it is first needed.
+// of fewer than 8 bytes, and of more than 8 KiB, are not masked. It returns nil where no value is left.
 func NewSent(values ...string) *Sent {
 	var kept []string
 	for _, value := range values {
@@ -36,7 +41,19 @@ func NewSent(values ...string) *Sent {
 	if len(kept) == 0 {
 		return nil
 	}
-	return &Sent{values: kept, matcher: sync.OnceValue(func() *matcher { return newMatcher(formsOf(kept...)) })}
+	return &Sent{values: kept}
+}
+
+// matcher returns what finds the values.
+func (s *Sent) matcher() *matcher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.made.Value()
+	if found == nil {
+		found = newMatcher(formsOf(s.values...))
+		s.made = weak.Make(found)
+	}
+	return found
 }
 
 // Mask hides what the peer was sent in a text of its own.

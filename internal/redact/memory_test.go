@@ -1,0 +1,73 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// escapedMost is a long value of which each form is several times as long.
+func escapedMost(i int) string {
+	return fmt.Sprintf("%08d", i) + strings.Repeat("\"&<'>+ %", longestValue/8-1)
+}
+
+// R1.10: whoever may write a Secret does not choose how much memory it takes to look for it, and it is hidden all the same.
+func TestALongSecretTakesLittleMemory(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{
+		"what has to be escaped": escapedMost(0),
+		"quotation marks":        strings.Repeat(`"`, longestValue),
+		"backslashes":            strings.Repeat(`\`, longestValue),
+		"letters":                strings.Repeat("a", longestValue),
+		"what is not UTF-8":      strings.Repeat("\xff", longestValue),
+	} {
+		made := newMatcher(formsOf(value))
+		if nodes, most := len(made.label), maxForms+(maxFormsEach+1)*longestValue; nodes > most {
+			t.Errorf("%s takes %d nodes, more than %d", name, nodes, most)
+		}
+		if got := NewSent(value).Mask("<" + value + ">"); name != "what is not UTF-8" && got != "<"+Masked+">" {
+			t.Errorf("%s is shown as %.40q", name, got)
+		}
+	}
+}
+
+// R1.10: nor how much all services together take, of which there may be thousands.
+func TestWhatFindsSecretsIsNotKept(t *testing.T) {
+	t.Parallel()
+	sent := NewSent("a-token-of-a-service")
+	for range 2 {
+		if got := sent.Mask("a-token-of-a-service"); got != Masked {
+			t.Errorf("it is shown as %q", got)
+		}
+		runtime.GC()
+		runtime.GC()
+		if sent.made.Value() != nil {
+			t.Error("what finds it is kept")
+		}
+	}
+}
+
+// R1.10: nor how much the log takes.
+func TestLongSecretsAreForgottenByTheRoomThatTheyTake(t *testing.T) {
+	t.Parallel()
+	known := newKnown(maxValues, maxBytes)
+	known.remember("mine", "a-secret-of-mine")
+	for i := range 100 {
+		known.remember("theirs", escapedMost(i))
+	}
+	known.mergings.Wait()
+	nodes := 0
+	for _, some := range *known.now.Load() {
+		nodes += len(some.label)
+	}
+	if known.bytes > maxBytes || nodes > 2*maxBytes { // those that were forgotten are with them for a while
+		t.Errorf("%d bytes are counted, %d nodes are there", known.bytes, nodes)
+	}
+	if got := known.mask("a-secret-of-mine " + escapedMost(99)); got != Masked+" "+Masked {
+		t.Errorf("they are shown as %.60q", got)
+	}
+}
