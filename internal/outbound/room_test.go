@@ -279,3 +279,18 @@ func TestTheWindowOfBrotliIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// R1.6: a library that panics on what a stranger has sent costs nobody any memory.
+func TestAPanicGivesBackWhatWasTaken(t *testing.T) {
+	t.Parallel()
+	client, memory := countedClient(t)
+	page := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("text")) })
+	room := memory.Document("a")
+	func() {
+		defer func() { _ = recover() }()
+		_ = client.Read(t.Context(), Request{URL: page.URL, Room: room}, func(*Response) error { panic("of a library") })
+	}()
+	if left := memory.Usage(); left != (budget.Usage{}) {
+		t.Errorf("%+v are left", left)
+	}
+}
