@@ -16,8 +16,13 @@ import (
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
-// maxQuoted is how much of an API's own words is passed on, in bytes.
-const maxQuoted = 300
+const (
+	// maxQuoted is how much of an API's own words is passed on, in bytes.
+	maxQuoted = 300
+	// maxLookedAt is how much of them is searched for what looks like a secret, in bytes: it is more than any secret has, and a
+	// whole answer would take seconds.
+	maxLookedAt = 32 << 10
+)
 
 // Names that an API gives are shown only where they are such.
 var (
@@ -84,7 +89,9 @@ func (a *API) Failed(err error) *failure.Error {
 // Quoted is a sentence of the API's own, for a message. The key is masked before it is cut, or a part of it could
 // stay.
 func (a *API) Quoted(words string) string {
-	words = redact.Text(a.sent.Mask(strings.Join(strings.Fields(strings.ToValidUTF8(words, "")), " ")))
+	words = a.sent.Mask(strings.ToValidUTF8(words, ""))
+	words = strings.ToValidUTF8(words[:min(len(words), maxLookedAt)], "")
+	words = redact.Text(strings.Join(strings.Fields(words), " "))
 	if len(words) > maxQuoted {
 		end := maxQuoted
 		for !utf8.RuneStart(words[end]) {

@@ -51,3 +51,15 @@ func TestWordsAboutAKeyAreNotTakenForIt(t *testing.T) {
 		}
 	}
 }
+
+// R1.10: only the beginning of an answer without end is looked through. Not parallel: it counts allocations.
+func TestWordsWithoutEndAreNotLookedThrough(t *testing.T) {
+	api := &API{sent: redact.NewSent("own-key-Recognisable0123456789")}
+	words := strings.Repeat("api_key: x1234; ", maxLookedAt) + "own-key-Recognisable0123456789"
+	if got := api.Quoted(words); len(got) > maxQuoted+len("…") || !strings.HasPrefix(got, "api_key: ***MASKED***; api_key") {
+		t.Errorf("%q", got)
+	}
+	if work := testing.AllocsPerRun(1, func() { api.Quoted(words) }); work > 20_000 {
+		t.Errorf("it takes %.0f allocations", work)
+	}
+}
