@@ -79,37 +79,16 @@ func leadsOut(list *html.Node) bool {
 
 // unwrap puts a sample of code, or a list, in the place of a block that holds nothing else: the search for the main text drops
 // short blocks, whatever is in them. A block with a name may be anything, and keeps its lists.
-func unwrap(block *html.Node) {
-	if block.DataAtom != atom.Div && block.DataAtom != atom.Figure {
-		return
+// Only is the child that has all of its text, if there is one. It returns what stands in the place of the block then.
+func unwrap(block, only *html.Node) *html.Node {
+	if only == nil || block.DataAtom != atom.Div && block.DataAtom != atom.Figure {
+		return block
 	}
-	var only *html.Node
-	for child := range block.ChildNodes() {
-		switch {
-		case !hasText(child):
-		case only != nil || child.Type == html.TextNode:
-			return
-		default:
-			only = child
-		}
-	}
-	if only == nil || only.DataAtom != atom.Pre && (len(block.Attr) > 0 || only.DataAtom != atom.Ul && only.DataAtom != atom.Ol) {
-		return
+	if only.DataAtom != atom.Pre && (len(block.Attr) > 0 || only.DataAtom != atom.Ul && only.DataAtom != atom.Ol) {
+		return block
 	}
 	block.RemoveChild(only)
 	block.Parent.InsertBefore(only, block)
 	block.Parent.RemoveChild(block)
-}
-
-// hasText says whether there is anything to read in a node.
-func hasText(node *html.Node) bool {
-	if node.Type == html.TextNode {
-		return countVisible(node.Data) > 0
-	}
-	for below := range node.Descendants() {
-		if below.Type == html.TextNode && countVisible(below.Data) > 0 {
-			return true
-		}
-	}
-	return false
+	return only
 }

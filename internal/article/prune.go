@@ -44,7 +44,11 @@ var (
 const tooMuchAround = 1000
 
 // measure is what is known of the text below a node.
-type measure struct{ text, linked, links int }
+type measure struct {
+	text, linked, links int
+	// only is the child that has all of it; nil where there is none, or there are several or a text.
+	only *html.Node
+}
 
 // prune removes from the tree what is around an article: navigation, heads and feet of the site,
 // hidden things, and blocks of links. It does so before the article is looked for, because on a page
@@ -53,6 +57,7 @@ func prune(root *html.Node) { pruneChildren(root, false, false) }
 
 func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
 	var sum measure
+	pieces := 0
 	for child := parent.FirstChild; child != nil; {
 		next := child.NextSibling
 		switch child.Type {
@@ -61,6 +66,10 @@ func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
 			sum.text += letters
 			if inLink {
 				sum.linked += letters
+			}
+			if letters > 0 {
+				sum.only = nil
+				pieces++
 			}
 		case html.ElementNode:
 			if isHidden(child) {
@@ -80,7 +89,13 @@ func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
 				}
 				below.linked, below.links = 0, 0 // they are no reason to remove what they stand in
 			}
-			unwrap(child)
+			if shown := unwrap(child, below.only); below.text > 0 {
+				if pieces++; pieces == 1 {
+					sum.only = shown
+				} else {
+					sum.only = nil
+				}
+			}
 			if child.DataAtom == atom.A {
 				below.links++
 			}
