@@ -153,6 +153,7 @@ func (r *resource) take(s *Schedule, owner Owner, now time.Time) *Ticket {
 			p.inUse++
 			p.served = s.given
 		}
+		ticket.part.reorder()
 	}
 	if r.availability.State == StateOpen {
 		r.probe = ticket
@@ -171,6 +172,7 @@ func (r *resource) putBack(ticket *Ticket, spent bool) {
 		for p := ticket.part; p != nil; p = p.above {
 			p.inUse--
 		}
+		ticket.part.reorder()
 		r.tidy(ticket.part)
 	}
 	r.budget.end(ticket.promised)

@@ -44,6 +44,10 @@ type part struct {
 	waiting int // in its line, and in those of its parts
 	inUse   int
 	served  uint64 // when it was given a slot last, counted in all slots that were given
+	// queue has those of its parts that wait, where these have the lines; the one whose turn it is comes first. Queued is the
+	// place of a part in such a queue, counted from 1; 0: it is in none.
+	queue  groups
+	queued int
 	// availability is a tenant's: who is asked to leave the resource alone does so without those who were not asked.
 	availability Availability
 }
@@ -193,16 +197,51 @@ func (p *part) best() *request {
 	if len(p.line) > 0 {
 		return p.line[0].request
 	}
-	var first *part
-	for _, group := range p.parts {
-		if group.waiting == 0 || first != nil && first.turn(group) < 0 {
-			continue
-		}
-		if first == nil || group.turn(first) < 0 || group.line[0].request.compare(first.line[0].request) < 0 {
-			first = group
-		}
+	return p.queue[0].line[0].request
+}
+
+// reorder puts a group in its place among those of its tenant that wait. Call it when its line has changed, or what it holds: there
+// may be thousands of groups, so they are not looked through each time.
+func (p *part) reorder() {
+	switch {
+	case p.above == nil || p.above.above == nil: // it is no group
+	case p.waiting > 0 && p.queued == 0:
+		heap.Push(&p.above.queue, p)
+	case p.waiting > 0:
+		heap.Fix(&p.above.queue, p.queued-1)
+	case p.queued > 0:
+		heap.Remove(&p.above.queue, p.queued-1)
 	}
-	return first.line[0].request
+}
+
+// groups is a heap of parts that wait.
+type groups []*part
+
+func (q groups) Len() int { return len(q) }
+func (q groups) Less(i, j int) bool {
+	return cmp.Or(q[i].turn(q[j]), q[i].line[0].request.compare(q[j].line[0].request)) < 0
+}
+
+func (q groups) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].queued, q[j].queued = i+1, j+1
+}
+
+// Push implements heap.Interface.
+func (q *groups) Push(x any) {
+	p := x.(*part) //nolint:forcetypeassert // only parts are pushed
+	*q = append(*q, p)
+	p.queued = len(*q)
+}
+
+// Pop implements heap.Interface.
+func (q *groups) Pop() any {
+	last := len(*q) - 1
+	p := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	p.queued = 0
+	return p
 }
 
 // behind says whether somebody who waits goes before a request that has just come.
@@ -259,6 +298,7 @@ func (r *resource) lineUp(at *place) {
 	for p := at.part; p != nil; p = p.above {
 		p.waiting++
 	}
+	at.part.reorder()
 }
 
 // leaveLine takes a place out of its line.
@@ -271,6 +311,7 @@ func (r *resource) leaveLine(at *place) {
 	for p := at.part; p != nil; p = p.above {
 		p.waiting--
 	}
+	at.part.reorder()
 	r.tidy(at.part)
 }
 

@@ -5,6 +5,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,5 +259,83 @@ func BenchmarkTurns(b *testing.B) {
 		turn.Acquire(ranks[key], work) // there is more to do: it waits again
 		ticket.Done()
 		turn.Leave()
+	}
+}
+
+// R3.13: of thousands of groups that wait, the one whose turn it is is known without looking at all, whatever was taken,
+// given back and asked for before.
+func TestTheFirstOfAllGroupsIsKnown(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := New(clock.RealClock{}, func(string) {}, nil)
+		s.Configure(work, Limit{Concurrent: 1, Sharing: ByGroup})
+		s.Open()
+		var held []*Ticket
+		rt.Repeat(map[string]func(*rapid.T){
+			"ask": func(rt *rapid.T) {
+				key := fmt.Sprint("key", rapid.IntRange(0, 30).Draw(rt, "key"))
+				rank := asked(rapid.IntRange(0, 5).Draw(rt, "minute"), rapid.SampledFrom([]string{"one", "one", "two"}).Draw(rt, "tenant"),
+					fmt.Sprint("source", rapid.IntRange(0, 3).Draw(rt, "source")))
+				turn := s.Enter(key)
+				defer turn.Leave()
+				if ticket, ok := turn.Acquire(rank, work); ok {
+					turn.Entrust(ticket)
+					held = append(held, ticket)
+				}
+			},
+			"give up": func(rt *rapid.T) { s.Enter(fmt.Sprint("key", rapid.IntRange(0, 30).Draw(rt, "key"))).Leave() },
+			"end": func(rt *rapid.T) {
+				if len(held) > 0 {
+					at := rapid.IntRange(0, len(held)-1).Draw(rt, "which")
+					held[at].Done()
+					held = slices.Delete(held, at, at+1)
+				}
+			},
+			"": func(rt *rapid.T) {
+				for _, tenant := range s.find(work).shared.parts {
+					waiting := 0
+					for _, group := range tenant.parts {
+						if group.waiting == 0 {
+							continue
+						}
+						waiting++
+						if first := tenant.queue[0]; first != group && tenant.queue.Less(group.queued-1, 0) {
+							rt.Fatalf("it is the turn of %s, and %s comes first", group.name, first.name)
+						}
+					}
+					if waiting != len(tenant.queue) {
+						rt.Fatalf("%d groups wait, %d are known to", waiting, len(tenant.queue))
+					}
+				}
+			},
+		})
+	})
+}
+
+// BenchmarkManySources is a place that is free while a host is not that all items of four thousand sources of a tenant need: each
+// is looked at once, under the lock that all wait for.
+func BenchmarkManySources(b *testing.B) {
+	const sources = 4000
+	for b.Loop() {
+		b.StopTimer()
+		s := New(clock.RealClock{}, func(string) {}, map[Kind]Limit{KindHost: {Concurrent: 1, Sharing: ByTenant}})
+		s.Configure(work, Limit{Concurrent: 2, Sharing: ByGroup})
+		s.Open()
+		busy := Resource{KindHost, "busy"}
+		var places []*Ticket
+		for i := range 8 {
+			turn := s.Enter(fmt.Sprint("other/", i))
+			if ticket, ok := turn.Try(asked(0, "tenant", fmt.Sprint("other", i)), []Resource{work}); ok {
+				places = append(places, ticket...)
+			}
+		}
+		for i := range sources {
+			turn := s.Enter(fmt.Sprint("item/", i))
+			turn.AcquireAll(asked(i, "tenant", fmt.Sprint("source", i)), []Resource{work}, []Resource{busy})
+			turn.Leave()
+		}
+		s.Enter("neighbour").Try(asked(0, "tenant", ""), []Resource{busy})
+		b.StartTimer()
+		places[0].Done()
 	}
 }
