@@ -249,7 +249,7 @@ func (b *balancer) end(first int, at int64) {
 	for i, tag := range b.open[first:] {
 		member := tag.role == roleText && b.open[first+i-1].role != roleText
 		if member && !b.isClosed(tag) && b.missing == nil {
-			b.missing = fmt.Errorf("the end tag of <%s> is missing", cut(plainLine(tag.name), 64))
+			b.missing = fmt.Errorf("the end tag of <%s> is missing", cutWords(plainLine(tag.name), 64))
 		}
 	}
 	if tags.Len() > 0 {

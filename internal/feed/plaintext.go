@@ -42,6 +42,16 @@ func cut(text string, limit int) string {
 	return text
 }
 
+// cutWords is cut, without the beginning of a word at its end: that could be of something that is not to be shown, such as a token
+// in the title of a page, and nobody could tell any more.
+func cutWords(text string, limit int) string {
+	short := cut(text, limit)
+	if len(short) == len(text) {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimRightFunc(short, func(r rune) bool { return r > ' ' && r < unicode.MaxASCII })) + "…"
+}
+
 // plainLine makes one line of a text: no control characters, no marks that change the direction
 // of text (a title could read as something else), single spaces.
 func plainLine(text string) string {

@@ -22,7 +22,7 @@ func notXMLFeed(text []byte, root, base string) error {
 	case otherFormats[strings.ToLower(root)] != "":
 		return notAFeed(otherFormats[strings.ToLower(root)])
 	case root != "":
-		return notAFeed(fmt.Sprintf("The address answers with markup whose root is <%s>, not with a feed.", cut(plainLine(root), 64)))
+		return notAFeed(fmt.Sprintf("The address answers with markup whose root is <%s>, not with a feed.", cutWords(plainLine(root), 64)))
 	}
 	return notAFeed("The address answers with something that is neither XML nor JSON, not with a feed.")
 }
@@ -73,7 +73,7 @@ func readPage(text []byte, base string) page {
 	for inTitle := false; ; {
 		switch tokenizer.Next() {
 		case html.ErrorToken:
-			found.title = cut(plainTitle(found.title), 80)
+			found.title = cutWords(plainTitle(found.title), 80)
 			found.text = strings.ToLower(string(text))
 			return found
 		case html.StartTagToken, html.SelfClosingTagToken:
