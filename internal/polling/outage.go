@@ -147,12 +147,17 @@ func (o *Outage) Reached(at Place, now time.Time) (ended []Place) {
 	o.note(at, now)
 	if o.down {
 		ended = o.Suspects()
+		if o.mistaken == nil {
+			o.mistaken = map[Place]bool{}
+		}
+		known := map[string]int{} // of each namespace
+		for place := range o.mistaken {
+			known[place.Namespace]++
+		}
 		for _, place := range ended {
-			if o.mistaken == nil {
-				o.mistaken = map[Place]bool{}
-			}
-			if o.ofNamespace(o.mistaken, place.Namespace) < mostSuspects {
+			if !o.mistaken[place] && known[place.Namespace] < mostSuspects {
 				o.mistaken[place] = true
+				known[place.Namespace]++
 			}
 		}
 	}

@@ -224,7 +224,7 @@ func (k *known) merge() {
 	k.mergings.Go(func() {
 		slices.Sort(values)
 		values = slices.Compact(values)
-		var forms []string
+		forms := make([]string, 0, len(values))
 		for _, value := range values { // each has room for its forms, whoever the others are
 			forms = append(forms, formsOf(value)...)
 		}
