@@ -34,8 +34,9 @@ type Place struct{ Namespace, Site string }
 // any feed. The zero Outage is of a network that is up.
 //
 // Who can bring it about: sites count once, however many hosts are in them, and only those of feeds that were read in the last week. Where
-// another namespace had an answer within the hour, those of one namespace are not enough. Sites of an outage that was none, because others answered
-// before them, do not count again before they have answered themselves. Any answer, to anybody, ends an outage and all
+// another namespace had an answer within the hour, those of one namespace are not enough. Sites of an outage that was none, because one that was
+// never out of reach answered before them, do not count again before they have answered themselves; where the first to answer had been
+// out of reach too, the network may be gone again at once. Any answer, to anybody, ends an outage and all
 // that was counted; and so does silence, where all that waited for the network is gone.
 //
 // Who notices: only a namespace that got no answer itself, and only at the very sites that did not give it (Suspects).
@@ -53,7 +54,7 @@ type Outage struct {
 	last     time.Time // when something was out of reach in the outage
 	// answered are some sites of each namespace that have answered, and when.
 	answered map[string]map[string]time.Time
-	// mistaken are the suspects of outages that were ended by others, and have not answered since.
+	// mistaken are the suspects of outages that were ended by who was none, and have not answered since.
 	mistaken map[Place]bool
 }
 
@@ -147,6 +148,8 @@ func (o *Outage) Reached(at Place, now time.Time) (ended []Place) {
 	o.note(at, now)
 	if o.down {
 		ended = o.Suspects()
+	}
+	if itWasTheNetwork := o.suspects[at]; o.down && !itWasTheNetwork {
 		if o.mistaken == nil {
 			o.mistaken = map[Place]bool{}
 		}

@@ -127,6 +127,15 @@ func TestWhenTheNetworkIsDown(t *testing.T) {
 				n.dies(fmt.Sprint("tenant", i), 0, 1, time.Hour)
 			}
 		}, false},
+		"a network that is there for a moment, and gone again": {func(n *network) {
+			n.answers("a", 0, 9)
+			n.answers("b", 20, 29)
+			n.dies("a", 0, 9, time.Hour)
+			n.dies("b", 20, 29, time.Hour)
+			n.answers("a", 0, 1)
+			n.dies("a", 0, 9, time.Hour)
+			n.dies("b", 20, 29, time.Hour)
+		}, true},
 		"one tenant, while the others have had no answer for hours": {func(n *network) {
 			n.answers("b", 0, 5)
 			n.answers("a", 10, 15)
