@@ -7,10 +7,10 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"log"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,8 +37,12 @@ var older = map[rune]rune{'ș': 'ş', 'ț': 'ţ', 'ی': 'ي'}
 var markup = regexp.MustCompile(`(?s)<head>.*</head>|<[^>]*>`)
 
 func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: languages FOLDER")
+	}
+	texts := os.DirFS(os.Args[1])
 	for _, language := range languages {
-		page, err := os.ReadFile(filepath.Join(os.Args[1], language.file+".html"))
+		page, err := fs.ReadFile(texts, language.file+".html")
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -69,10 +73,10 @@ func main() {
 			}
 		}
 		fmt.Print(language.name)
-		for level := len(groups) - 1; level >= 0; level-- {
-			slices.Sort(groups[level])
-			if len(groups[level]) > 0 {
-				fmt.Printf(" %d%s", level, strings.Join(groups[level], ""))
+		for level, found := range slices.Backward(groups) {
+			slices.Sort(found)
+			if len(found) > 0 {
+				fmt.Printf(" %d%s", level, strings.Join(found, ""))
 			}
 		}
 		fmt.Println()
