@@ -118,10 +118,10 @@ func (o *openTags) inEntry(name string) bool {
 }
 
 // walkTags calls take for all start and end tags, until more than limit are open. A tag that cannot be
-// read is passed over, up to maxRepairs times.
+// read is passed over, as often as the document is worth repairs.
 func walkTags(text []byte, limit int, take func(name string, start bool, at span) (open int)) {
 	offset := int64(0)
-	for range maxRepairs {
+	for range repairsOf(text) {
 		decoder := newDecoder(text[offset:])
 		for {
 			from := decoder.InputOffset()

@@ -185,3 +185,20 @@ func TestRepairLeavesOutLargeExtensions(t *testing.T) {
 		}
 	}
 }
+
+// R1.6: passes over a large document are few, however many errors it has near its end; what stands before the first that is
+// left is used. A small one is repaired all the same.
+func TestALargeDocumentIsRepairedInFewPasses(t *testing.T) {
+	t.Parallel()
+	const broken = "<item><title>x < y</title></item>"
+	for size, want := range map[int][]string{1 << 10: {"A", "Z"}, 9 << 20: {"A"}} {
+		large := "<item><title>A</title><description>" + strings.Repeat("a text ", size/7) + "</description></item>"
+		document, err := Parse([]byte(rssWith(large+strings.Repeat(broken, 5)+"<item><title>Z</title></item>")), "application/rss+xml", base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := titles(document); !slices.Equal(got, want) || document.Warning() == "" {
+			t.Errorf("of %d bytes %q were read (%s), want %q", size, got, document.Warning(), want)
+		}
+	}
+}

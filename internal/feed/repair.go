@@ -11,15 +11,24 @@ import (
 	"strings"
 )
 
-// maxRepairs is how many broken entries are cut out of one document. Each costs a pass.
-const maxRepairs = 16
+// maxRepairs is how many broken entries are cut out of one document. Each costs a pass, and all passes of one
+// document together read no more than repairBytes: else ten megabytes with an error near their end would take a core for seconds.
+const (
+	maxRepairs  = 16
+	repairBytes = 32 << 20
+)
+
+// repairsOf is how many repairs a document is worth, at least one.
+func repairsOf(text []byte) int {
+	return max(min(maxRepairs, repairBytes/max(len(text), 1)), 1)
+}
 
 // repair makes XML that a parser can read within bounds: with its tags in order, without the entries
 // that break it, and without what follows the first MaxEntries. Where the damage is outside of entries,
 // or too much for repair, what stands before it is left. It returns nothing when no entry is left, and
 // otherwise with the first damage that was found, or an end tag that is missing.
 func repair(text []byte) (repaired []byte, found outline, damage error) {
-	balanced := false
+	balanced, most := false, repairsOf(text)
 	var missing error
 	for repairs := 0; ; repairs++ {
 		found = outlineOf(text, balanced)
@@ -29,7 +38,7 @@ func repair(text []byte) (repaired []byte, found outline, damage error) {
 			continue
 		}
 		damage = cmp.Or(damage, found.err)
-		if found.err == nil || errors.Is(found.err, errTooLarge) || repairs >= maxRepairs || !found.repairable() {
+		if found.err == nil || errors.Is(found.err, errTooLarge) || repairs >= most || !found.repairable() {
 			break
 		}
 		text = slices.Concat(text[:found.broken.from], text[found.broken.to:])
