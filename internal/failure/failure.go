@@ -36,6 +36,7 @@ const (
 	TypeEmpty          = "Empty"
 	TypeUnsupported    = "Unsupported"
 	TypePanic          = "Panic"
+	TypeNoRoom         = "NoRoom"        // the operator had no memory left for the answer, whatever that was
 	TypeThrottled      = "Throttled"     // asked too often
 	TypeQuotaSpent     = "QuotaSpent"    // the budget is spent
 	TypeOverloaded     = "Overloaded"    // too many others ask

@@ -25,7 +25,6 @@ const (
 	typeInvalidHeader = "InvalidHeader"
 	typeInterrupted   = "Interrupted"
 	typeChallenge     = "Challenge"
-	typeNoRoom        = "NoRoom"
 )
 
 // statusFailure is for an answer that is neither a success nor a redirect.
@@ -129,7 +128,7 @@ func bodyFailure(ctx context.Context, at target, limit int64, timeout time.Durat
 // fullFailure is for a document that there is no room for at the moment. It is nobody's fault, and no answer of
 // the other side.
 func fullFailure(err error) *failure.Error {
-	return failure.Wrap(v1alpha1.CategoryNetwork, typeNoRoom,
+	return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeNoRoom,
 		"The operator holds as many documents in memory as it may. This one is asked for again in a moment.", err)
 }
 

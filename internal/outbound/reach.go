@@ -28,7 +28,7 @@ func ReachOf(err error) Reach {
 	}
 	cause := failure.Classify(err)
 	switch cause.Type {
-	case failure.TypeInvalidURL, failure.TypeAddressRefused, typeInvalidHeader, typeInterrupted, typeNoRoom:
+	case failure.TypeInvalidURL, failure.TypeAddressRefused, typeInvalidHeader, typeInterrupted, failure.TypeNoRoom:
 		return NotTried
 	}
 	if cause.Category == v1alpha1.CategoryNetwork && cause.Status == 0 {

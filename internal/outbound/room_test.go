@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
 // countedClient is a client with a budget of the default size.
@@ -179,7 +180,7 @@ func TestADocumentWithoutRoom(t *testing.T) {
 	}
 	wantFull := func(err error) {
 		t.Helper()
-		if !errors.Is(err, budget.ErrFull) || ReachOf(err) != NotTried {
+		if !errors.Is(err, budget.ErrFull) || failure.Classify(err).Type != failure.TypeNoRoom || ReachOf(err) != NotTried {
 			t.Errorf("got %v, which says %v about the network", err, ReachOf(err))
 		}
 	}

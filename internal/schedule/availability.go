@@ -79,14 +79,14 @@ func (a Availability) Remaining(now time.Time) time.Duration {
 // A refusal for the pace (RateLimit) begins a cool-down, a spent quota a long one; a RetryAfter of
 // the other side wins over the computed time. Failures of the network and of the other side open
 // the circuit when there are five in a row; refused credentials (Auth) end in StateDown. A refused
-// request (Validation) says nothing about the resource.
+// request (Validation) says nothing about the resource, nor does an answer for which the operator had no room.
 //
 // Nothing is called during a cool-down, so what fails then is a call that began before: it can make
 // the cool-down longer by its RetryAfter, but does not count, or a burst of calls that fail
 // together would look like a long row of failures. A RateLimit is an answer: the count of
 // failures that open the circuit starts anew with it.
 func (a Availability) Failed(now time.Time, err *failure.Error) Availability {
-	if err == nil || a.State == StateDown {
+	if err == nil || a.State == StateDown || err.Type == failure.TypeNoRoom {
 		return a
 	}
 	switch err.Category {

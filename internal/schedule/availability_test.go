@@ -56,7 +56,8 @@ func TestFailed(t *testing.T) {
 		err    *failure.Error
 		want   Availability
 	}{
-		"no failure changes nothing": {ready(2), nil, ready(2)},
+		"no failure changes nothing":                               {ready(2), nil, ready(2)},
+		"an answer that the operator had no room for says nothing": {ready(4), &failure.Error{Category: network, Type: failure.TypeNoRoom}, ready(4)},
 
 		"the first rate limit cools down for 5 s":                {Availability{}, failed(rateLimit), cooling(5*time.Second, 1)},
 		"the second in a row for 10 s":                           {cooling(0, 1), failed(rateLimit), cooling(10*time.Second, 2)},
