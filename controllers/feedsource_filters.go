@@ -67,17 +67,19 @@ func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSour
 }
 
 // settle adds to a plan for what was kept what becomes of the others: what was dropped is seen, and
-// what was not judged is held. But at the first poll nothing is held, because the next one has no
+// what was not judged is held. But nothing is held of the backlog of a first poll, because the next one has no
 // bound: what came after so much is older than what is wanted.
-func settle(plan *polling.Plan, found filter.Sifted, firstPoll bool) {
+func settle(plan *polling.Plan, found filter.Sifted, first polling.First) {
 	var seen []feed.Entry
 	for _, dropped := range found.Dropped {
 		seen = append(seen, dropped.Entry)
 	}
-	if firstPoll {
-		seen = append(seen, found.Unjudged...)
-	} else {
-		plan.Held += len(found.Unjudged)
+	for _, unjudged := range found.Unjudged {
+		if first.Backlog(unjudged) {
+			seen = append(seen, unjudged)
+		} else {
+			plan.Held++
+		}
 	}
 	plan.Remember = slices.Concat(plan.Remember, seen)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,8 +51,12 @@ type memory struct {
 	book   *seen.Memory
 	// complete is set once the memory holds the identities of all items that there are.
 	complete bool
+	// listed is set once the document of this poll was found to list entries.
+	listed bool
 	// lost is set when there should be a memory and there is none.
 	lost bool
+	// emptySince is when the URL of the memory was read first, as long as no entry was found there; zero once one was.
+	emptySince time.Time
 }
 
 // recall returns what decides about the request for the feed: the validators that this process
@@ -94,6 +99,12 @@ func (m *memory) load(ctx context.Context, live client.Reader, source *v1alpha1.
 	}
 	m.object, m.data, m.book = &object, object.Data, book
 	m.lost = m.data.URLHash == "" && source.Status.LastSuccessTime != nil
+	switch {
+	case m.data.EmptySince != nil:
+		m.emptySince = m.data.EmptySince.Time
+	case m.data.URLHash != "" && book.Empty(): // written by a version that did not note it: that was with the first poll
+		m.emptySince = object.CreationTimestamp.Time
+	}
 	m.validators = validators{
 		urlHash: m.data.URLHash, etag: m.data.ETag, lastModified: m.data.LastModified, bodyHash: m.data.BodyHash,
 		ttl: time.Duration(m.data.TTLMinutes) * time.Minute,
@@ -104,8 +115,19 @@ func (m *memory) load(ctx context.Context, live client.Reader, source *v1alpha1.
 // firstPoll says whether this URL has not been polled before.
 func (m *memory) firstPoll() bool { return m.data.URLHash != m.answer.urlHash }
 
+// first bounds what becomes items where nothing was found at this URL before. Begun is how many items an earlier try of
+// this poll has made.
+func (m *memory) first(source *v1alpha1.FeedSource, begun int) polling.First {
+	first := polling.First{Poll: true, Items: max(source.InitialItems()-begun, 0)}
+	if !m.firstPoll() {
+		first.Poll, first.Since = !m.emptySince.IsZero(), m.emptySince
+	}
+	return first
+}
+
 // remember notes what was seen: all that the document lists, but what waits for room.
 func (m *memory) remember(entries []feed.Entry, plan polling.Plan) {
+	m.listed = len(entries) > 0
 	if plan.Held == 0 {
 		for _, entry := range entries {
 			m.book.Remember(feed.Identify(entry))
@@ -130,13 +152,22 @@ func (m *memory) remember(entries []feed.Entry, plan polling.Plan) {
 // A document that has changed and lists nothing new is written with the heartbeat only. A process that
 // starts meanwhile reads it once more.
 func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.FeedSource, held bool, now time.Time) error {
-	sameFeed := m.data.URLHash == m.answer.urlHash
+	sameFeed := !m.firstPoll()
 	answer := m.answer
 	m.validators = answer
-	if sameFeed && !m.book.Learnt() && !heartbeatDue(source, now) {
+	firstFound := m.listed && !m.emptySince.IsZero()
+	if sameFeed && !m.book.Learnt() && !firstFound && !heartbeatDue(source, now) {
 		return nil
 	}
 	m.book.Store(&m.data)
+	switch {
+	case m.listed:
+		m.data.EmptySince = nil
+	case !sameFeed:
+		m.data.EmptySince = &metav1.Time{Time: now.Truncate(time.Second)}
+	case !m.emptySince.IsZero():
+		m.data.EmptySince = &metav1.Time{Time: m.emptySince}
+	}
 	m.data.URLHash, m.data.TTLMinutes = answer.urlHash, int32(answer.ttl/time.Minute) //nolint:gosec // at most a year
 	if held {
 		answer.etag, answer.lastModified, answer.bodyHash = "", "", ""

@@ -243,7 +243,8 @@ func (r *FeedSourceReconciler) take(
 	now := r.Clock.Now()
 	watch.today = memory.taken(source, watch, begun, now)
 	room, limit := roomFor(source, int(countByPhase(items).Active()), watch.today, now)
-	plan := planOf(source, memory, sifted.Kept, begun, room)
+	first := memory.first(source, begun)
+	plan := planOf(memory, sifted.Kept, first, room)
 	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1
 	if memory.lost {
 		found.rebuilt = len(plan.Remember)
@@ -281,19 +282,17 @@ func (r *FeedSourceReconciler) take(
 	if watch.today.Created > 0 {
 		memory.data.ItemsToday = itemsToday(watch.today)
 	}
-	settle(&plan, sifted, memory.firstPoll())
+	settle(&plan, sifted, first)
 	memory.remember(entries, plan)
 	ctx, cancel := recording(ctx)
 	defer cancel()
 	return errors.Join(refused, memory.store(ctx, r.Client, source, plan.Held > 0, r.Clock.Now()))
 }
 
-// planOf decides which of the fresh entries that the filters keep become items. Begun is how many items an earlier try of this
-// poll has made.
-func planOf(source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry, begun, room int) polling.Plan {
+// planOf decides which of the fresh entries that the filters keep become items.
+func planOf(memory *memory, fresh []feed.Entry, first polling.First, room int) polling.Plan {
 	if memory.lost {
 		return polling.Plan{Remember: fresh}
 	}
-	first := polling.First{Poll: memory.firstPoll(), Items: max(source.InitialItems()-begun, 0)}
 	return polling.PlanFresh(fresh, first, room)
 }

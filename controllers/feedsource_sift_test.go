@@ -63,8 +63,8 @@ func TestWhatFiltersHaveNoTimeForIsHeld(t *testing.T) {
 				t.Error(diff)
 			}
 			var later, firstPoll polling.Plan
-			settle(&later, found, false)
-			settle(&firstPoll, found, true)
+			settle(&later, found, polling.First{})
+			settle(&firstPoll, found, polling.First{Poll: true})
 			if diff := cmp.Diff([]polling.Plan{test.later, test.firstPoll}, []polling.Plan{later, firstPoll}, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}

@@ -14,6 +14,11 @@ type FeedMemoryData struct {
 	// +kubebuilder:validation:MaxLength=64
 	URLHash string `json:"urlHash,omitempty"`
 
+	// EmptySince is when that URL was read first, as long as no entry was found there. Of the entries that are found
+	// later, those that were published before it are bounded by spec.initialItems, as those of a first poll are.
+	// +optional
+	EmptySince *metav1.Time `json:"emptySince,omitempty"`
+
 	// ETag is the validator of the last answer that was read to its end.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

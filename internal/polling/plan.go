@@ -5,6 +5,7 @@ package polling
 
 import (
 	"slices"
+	"time"
 
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
@@ -20,12 +21,31 @@ type Plan struct {
 	Held int
 }
 
-// First bounds the first poll of a source.
+// First bounds what becomes items of a feed in which nothing was found before.
 type First struct {
-	// Poll is set at the first poll of a URL.
+	// Poll is set until an entry was found at the URL: at its first poll, and at the next ones while it lists none.
 	Poll bool
-	// Items is how many of the newest entries become items then.
+	// Since is when the URL was read first; zero at the first poll of it.
+	Since time.Time
+	// Items is how many of the newest entries of the backlog become items.
 	Items int
+}
+
+// dateSlack is how much older than it is an entry may look: a day where its date has no time, which is read as midnight,
+// and 12 hours for the zones to the west of the one in which that is midnight. A wrong zone is at most 14 hours off.
+const dateSlack = 36 * time.Hour
+
+// Backlog says whether an entry that is found was published before its feed was read first. All is backlog that the first
+// poll finds. Where that has found nothing, because the feed was empty or because the operator could not read its entries
+// then, the date decides. What has none counts as new, because of a feed that began empty nothing is to be lost.
+func (f First) Backlog(entry feed.Entry) bool {
+	switch {
+	case !f.Poll:
+		return false
+	case f.Since.IsZero():
+		return true
+	}
+	return !entry.Published.IsZero() && entry.Published.Before(f.Since.Add(-dateSlack))
 }
 
 // Hold leaves in the feed what was to be created and is not among the first so many: the API server does not take it.
@@ -36,13 +56,24 @@ func (p *Plan) Hold(created int) {
 
 // PlanFresh divides entries that were never seen, given in document order, into those that
 // become items and those that do not. Room is how many items may be created now.
+//
+// The backlog is created before all else. So of a poll that was cut off, the items that it has made are of the backlog first,
+// and First.Items less their number is what is left of it.
 func PlanFresh(fresh []feed.Entry, first First, room int) Plan {
-	ordered := newestFirst(fresh)
-	var plan Plan
-	if first.Poll && len(ordered) > first.Items {
-		plan.Remember = ordered[first.Items:]
-		ordered = ordered[:first.Items]
+	var backlog, news []feed.Entry
+	for _, entry := range fresh {
+		if first.Backlog(entry) {
+			backlog = append(backlog, entry)
+		} else {
+			news = append(news, entry)
+		}
 	}
+	var plan Plan
+	backlog = newestFirst(backlog)
+	if len(backlog) > first.Items {
+		backlog, plan.Remember = backlog[:first.Items], backlog[first.Items:]
+	}
+	ordered := slices.Concat(newestFirst(news), backlog)
 	slices.Reverse(ordered)
 	room = max(room, 0)
 	if len(ordered) > room {

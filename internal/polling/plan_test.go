@@ -36,6 +36,10 @@ func titlesOf(entries []feed.Entry) []string {
 func TestPlanFresh(t *testing.T) {
 	t.Parallel()
 	shuffled := []feed.Entry{dated("second", 2), dated("fourth", 4), dated("first", 1), dated("third", 3)}
+	days := func(title string, days int) feed.Entry { return dated(title, days*24) }
+	since := []feed.Entry{
+		days("after 22", 22), dated("undated", 0), days("before 17", 17), days("before 18", 18), days("after 21", 21), days("before 2", 2),
+	}
 	undated := []feed.Entry{dated("newest", 0), dated("middle", 5), dated("oldest", 0)}
 	for name, test := range map[string]struct {
 		fresh        []feed.Entry
@@ -66,6 +70,21 @@ func TestPlanFresh(t *testing.T) {
 		"what waits at the first poll is among its newest": {
 			shuffled, polling.First{Poll: true, Items: 3}, 1, []string{"second"}, []string{"first"}, 2,
 		},
+		"of a feed that listed nothing at first, all that was published since is new": {
+			shuffled, polling.First{Poll: true, Since: start, Items: 1}, 100, []string{"first", "second", "third", "fourth"}, []string{}, 0,
+		},
+		"of what was published before, the newest only": {
+			since, polling.First{Poll: true, Since: start.AddDate(0, 0, 20), Items: 1}, 100,
+			[]string{"before 18", "after 21", "undated", "after 22"}, []string{"before 17", "before 2"}, 0,
+		},
+		"what an earlier try has made is of what was published before": {
+			since, polling.First{Poll: true, Since: start.AddDate(0, 0, 20)}, 100,
+			[]string{"after 21", "undated", "after 22"}, []string{"before 18", "before 17", "before 2"}, 0,
+		},
+		"without room, the new ones wait behind": {
+			since, polling.First{Poll: true, Since: start.AddDate(0, 0, 20), Items: 2}, 3,
+			[]string{"before 17", "before 18", "after 21"}, []string{"before 2"}, 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +112,9 @@ func TestPlanFreshLosesNothing(t *testing.T) {
 			fresh = append(fresh, dated(fmt.Sprint(i), h))
 		}
 		first := polling.First{Poll: rapid.Bool().Draw(t, "first"), Items: rapid.IntRange(0, 10).Draw(t, "items")}
+		if rapid.Bool().Draw(t, "read before") {
+			first.Since = start.Add(time.Duration(rapid.IntRange(36, 42).Draw(t, "since")) * time.Hour)
+		}
 		plan := polling.PlanFresh(fresh, first, rapid.IntRange(-1, 10).Draw(t, "room"))
 		seen := map[string]bool{}
 		for _, entry := range append(plan.Create, plan.Remember...) {
@@ -105,4 +127,37 @@ func TestPlanFreshLosesNothing(t *testing.T) {
 			t.Fatalf("%d created or remembered, %d held, of %d", len(seen), plan.Held, len(fresh))
 		}
 	})
+}
+
+// R1.5: a feed that began empty loses none of its news to a date that says less than the time, or to a wrong zone; and
+// what is older is told from it.
+func TestWhatWasPublishedBeforeAFeedWasReadFirst(t *testing.T) {
+	t.Parallel()
+	first := time.Date(2026, time.March, 10, 9, 0, 0, 0, time.UTC)
+	zone := func(hours int) *time.Location { return time.FixedZone("", hours*3600) }
+	for name, test := range map[string]struct {
+		published time.Time
+		want      bool
+	}{
+		"an hour later":                      {first.Add(time.Hour), false},
+		"that day, without a time":           {time.Date(2026, time.March, 10, 0, 0, 0, 0, time.UTC), false},
+		"that day on Samoa, without a time":  {time.Date(2026, time.March, 9, 0, 0, 0, 0, time.UTC), false},
+		"that day in Tokyo, without a time":  {time.Date(2026, time.March, 10, 0, 0, 0, 0, zone(9)), false},
+		"a local time in Hawaii, said UTC":   {first.Add(-10 * time.Hour), false},
+		"a time of UTC, said to be of Tonga": {time.Date(2026, time.March, 10, 9, 0, 0, 0, zone(14)), false},
+		"no date":                            {time.Time{}, false},
+		"two days before":                    {first.AddDate(0, 0, -2), true},
+		"years before":                       {first.AddDate(-5, 0, 0), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			entry := feed.Entry{Published: test.published}
+			if got := (polling.First{Poll: true, Since: first}).Backlog(entry); got != test.want {
+				t.Errorf("backlog: %t", got)
+			}
+			if !(polling.First{Poll: true}).Backlog(entry) || (polling.First{Since: first}).Backlog(entry) {
+				t.Error("at a first poll all is backlog, and nothing once an entry was found")
+			}
+		})
+	}
 }

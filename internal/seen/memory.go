@@ -47,6 +47,11 @@ func Load(data v1alpha1.FeedMemoryData) (*Memory, error) {
 // Trust returns how far the attributes of the feed's entries can be trusted.
 func (m *Memory) Trust() feed.Trust { return m.trust }
 
+// Empty says whether nothing was ever seen.
+func (m *Memory) Empty() bool {
+	return len(m.guids.seenNow)+len(m.urls.seenNow)+len(m.contents.seenNow) == 0
+}
+
 // Observe takes in which attributes the document's entries have in common, and so which can be
 // trusted from now on. It comes before Known.
 func (m *Memory) Observe(entries []feed.Entry) {
