@@ -49,7 +49,7 @@ type Place struct{ Namespace, Site string }
 // for as long as none of the ten answers, and no second time; with nothing elsewhere, until they are back. One tenant of
 // fifty whose five private hosts die has five feeds that fail.
 type Outage struct {
-	suspects map[Place]bool
+	suspects suspects
 	down     bool
 	last     time.Time // when something was out of reach in the outage
 	// answered are some sites of each namespace that have answered, and when.
@@ -58,83 +58,83 @@ type Outage struct {
 	mistaken map[Place]bool
 }
 
+// suspects are places that are out of reach. They are counted as they come: all that is fetched waits while one is noted,
+// and there may be a thousand of each namespace. The zero value has none.
+type suspects struct {
+	places map[Place]bool
+	sites  map[string]bool
+	// of is how many there are of each namespace.
+	of map[string]int
+}
+
+// add notes a place, if there is room for another one of its namespace.
+func (s *suspects) add(at Place) {
+	if s.places[at] || s.of[at.Namespace] >= mostSuspects {
+		return
+	}
+	if s.places == nil {
+		s.places, s.sites, s.of = map[Place]bool{}, map[string]bool{}, map[string]int{}
+	}
+	s.places[at], s.sites[at.Site] = true, true
+	s.of[at.Namespace]++
+}
+
 // Down says that the network is down.
 func (o *Outage) Down() bool { return o.down }
 
 // Suspects are the places that were out of reach since anybody had an answer last, as far as they count.
 func (o *Outage) Suspects() []Place {
-	return slices.Collect(maps.Keys(o.suspects))
+	return slices.Collect(maps.Keys(o.suspects.places))
 }
 
 // Sites is how many sites the suspects are in.
-func (o *Outage) Sites() int {
-	sites, _ := o.counted()
-	return len(sites)
-}
+func (o *Outage) Sites() int { return len(o.suspects.sites) }
 
 // Unreached notes that no answer came from a place, of which the feed was read last at a time: zero where it could
 // not be read the last time, which says nothing about the network. It returns whether the outage has begun with it.
 func (o *Outage) Unreached(at Place, read, now time.Time) (began bool) {
 	if o.down && now.Sub(o.last) > longestSilence {
-		o.suspects, o.down = nil, false
+		o.suspects, o.down = suspects{}, false
 	}
 	o.last = now
 	if !o.down && (read.IsZero() || now.Sub(read) > wellLately || o.mistaken[at]) {
 		return false
 	}
-	if o.suspects == nil {
-		o.suspects = map[Place]bool{}
-	}
-	if !o.suspects[at] && o.ofNamespace(o.suspects, at.Namespace) < mostSuspects {
-		o.suspects[at] = true
-	}
+	o.suspects.add(at)
 	if o.down {
 		return false
 	}
-	sites, namespaces := o.counted()
-	o.down = len(sites) >= o.enough(sites, now) && (len(namespaces) > 1 || !o.othersAnswered(namespaces, now))
+	o.down = o.Sites() >= o.enough(now) && (len(o.suspects.of) > 1 || !o.othersAnswered(now))
 	return o.down
 }
 
 // Suspected says that a place is out of reach in the outage that is.
-func (o *Outage) Suspected(at Place) bool { return o.down && o.suspects[at] }
-
-func (*Outage) ofNamespace(places map[Place]bool, namespace string) (n int) {
-	for place := range places {
-		if place.Namespace == namespace {
-			n++
-		}
-	}
-	return n
-}
-
-// counted are the sites and the namespaces of the suspects.
-func (o *Outage) counted() (sites, namespaces map[string]bool) {
-	sites, namespaces = map[string]bool{}, map[string]bool{}
-	for place := range o.suspects {
-		sites[place.Site], namespaces[place.Namespace] = true, true
-	}
-	return sites, namespaces
-}
+func (o *Outage) Suspected(at Place) bool { return o.down && o.suspects.places[at] }
 
 // enough is how many sites it takes: all that are known to work, within bounds.
-func (o *Outage) enough(suspects map[string]bool, now time.Time) int {
+func (o *Outage) enough(now time.Time) int {
+	if o.Sites() >= outageSites { // whatever else is known
+		return outageSites
+	}
 	known := map[string]bool{}
 	for _, sites := range o.answered {
 		for site, at := range sites {
-			if !suspects[site] && now.Sub(at) <= wellLately {
+			if !o.suspects.sites[site] && now.Sub(at) <= wellLately {
 				known[site] = true
 			}
 		}
+		if o.Sites()+len(known) >= outageSites {
+			return outageSites
+		}
 	}
-	return min(max(len(suspects)+len(known), fewestSites), outageSites)
+	return max(o.Sites()+len(known), fewestSites)
 }
 
-// othersAnswered says that another namespace had an answer lately.
-func (o *Outage) othersAnswered(namespaces map[string]bool, now time.Time) bool {
+// othersAnswered says that a namespace without suspects had an answer lately.
+func (o *Outage) othersAnswered(now time.Time) bool {
 	for namespace, sites := range o.answered {
 		for _, at := range sites {
-			if !namespaces[namespace] && now.Sub(at) <= othersLately {
+			if o.suspects.of[namespace] == 0 && now.Sub(at) <= othersLately {
 				return true
 			}
 		}
@@ -149,7 +149,7 @@ func (o *Outage) Reached(at Place, now time.Time) (ended []Place) {
 	if o.down {
 		ended = o.Suspects()
 	}
-	if itWasTheNetwork := o.suspects[at]; o.down && !itWasTheNetwork {
+	if itWasTheNetwork := o.suspects.places[at]; o.down && !itWasTheNetwork {
 		if o.mistaken == nil {
 			o.mistaken = map[Place]bool{}
 		}
@@ -165,7 +165,7 @@ func (o *Outage) Reached(at Place, now time.Time) (ended []Place) {
 		}
 	}
 	delete(o.mistaken, at)
-	o.suspects, o.down = nil, false
+	o.suspects, o.down = suspects{}, false
 	return ended
 }
 
