@@ -28,6 +28,7 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	defer giveBackAll(due)
 	var ready []*post
 	var waitsFor []string
 	for _, p := range due {
@@ -47,9 +48,6 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 			case p.ticket != nil && p.to != nil:
 				ready = append(ready, p)
 			case p.ticket != nil: // it was opened or closed just now
-				for _, other := range append(ready, p) {
-					other.giveBack()
-				}
 				return lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
 			case p.unavailable != "":
 				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.destination, p.unavailable))
@@ -79,6 +77,7 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 	source *v1alpha1.FeedSource, outcome lifecycle.Outcome,
 ) (ctrl.Result, error) {
 	var ready []*post
+	defer func() { giveBackAll(ready) }()
 	if outcome.Summary != nil && ctx.Err() == nil { // no new claim once the manager is stopping
 		summarized := item.DeepCopy()
 		summarized.Status.Summary = outcome.Summary
@@ -94,8 +93,8 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 				continue
 			}
 			if taken, free := turn.Try(deliveryRank(item), toPost(p.resource)...); free {
-				p.has(turn, taken, free)
 				ready = append(ready, p)
+				p.has(turn, taken, free)
 				outcome.Intents = append(outcome.Intents, lifecycle.Intent{
 					Destination: p.destination, TextHash: destination.TextHash(p.publication), Timeout: p.timeout,
 				})
@@ -104,9 +103,6 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 	}
 	settled, err := r.writeOutcome(ctx, item, source, outcome)
 	if err != nil || settled == nil || settled.Status.Summary == nil || len(ready) == 0 {
-		for _, p := range ready {
-			p.giveBack()
-		}
 		return r.after(settled, err)
 	}
 	return r.workOn(ctx, turn, settled, ready, r.publish)
@@ -115,13 +111,12 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 // workOn works on deliveries of an item. Where that is the item's only open one, it is done when
 // workOn returns; with several, each goes on by itself, so that none waits for another and the item
 // keeps no place in line that it cannot use meanwhile, and looks at the item again when it is done.
+// What the posts have is given back by the caller, but for what is handed over.
 func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
 	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
 ) (ctrl.Result, error) {
 	if openDeliveries(item) <= 1 && len(ready) == 1 {
-		p := ready[0]
-		defer p.giveBack()
-		written, err := work(ctx, item, p)
+		written, err := work(ctx, item, ready[0])
 		if written != nil {
 			r.standInLine(turn, written)
 		}
@@ -129,14 +124,10 @@ func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, it
 	}
 	for _, p := range ready {
 		if !r.underWay.begin(item, p.destination) { // it is worked on already
-			p.giveBack()
 			continue
 		}
-		if p.ticket != nil {
-			turn.Entrust(p.ticket)
-		}
-		p.apart = true
-		r.Background.run(func() { r.workApart(ctx, item.DeepCopy(), p, work) })
+		apart, handed := item.DeepCopy(), p.handOver(turn)
+		r.Background.run(func() { r.workApart(ctx, apart, handed, work) })
 	}
 	return r.otherDeliveries(item), nil
 }

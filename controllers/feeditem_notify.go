@@ -74,6 +74,7 @@ func (r *FeedItemReconciler) beginNotification(ctx context.Context, turn *schedu
 	if err != nil {
 		return time.Time{}, err
 	}
+	defer p.giveBack()
 	rank := schedule.Rank{Class: classNotices, Time: item.LastCheck().Time, Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
 	taken, granted := turn.AcquireAll(rank, toPost(p.resource)...)
 	if !granted {
@@ -81,15 +82,13 @@ func (r *FeedItemReconciler) beginNotification(ctx context.Context, turn *schedu
 	}
 	p.has(turn, taken, granted)
 	if p.to == nil { // it was opened or closed just now
-		p.giveBack()
 		return now.Add(time.Second), nil
 	}
 	if !r.underWay.begin(item, noticeUnderWay(row.Destination)) {
-		p.giveBack()
 		return time.Time{}, nil
 	}
-	turn.Entrust(p.ticket)
-	r.Background.run(func() { r.notifyApart(ctx, item.DeepCopy(), p, visibilityOf(&described), outcome) })
+	apart, handed := item.DeepCopy(), p.handOver(turn)
+	r.Background.run(func() { r.notifyApart(ctx, apart, handed, visibilityOf(&described), outcome) })
 	return time.Time{}, nil
 }
 

@@ -55,7 +55,8 @@ func toPost(to schedule.Resource) [][]schedule.Resource {
 }
 
 // has notes what toPost has named, and what was granted of it. The place is the post's from now on: a turn that began
-// with it needs another one for whatever else it does.
+// with it needs another one for whatever else it does. So whoever calls it has deferred giveBack before, which also
+// counts where the work on the post panics.
 func (p *post) has(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
 	if granted {
 		p.place, p.ticket = taken[0], taken[1]
@@ -63,7 +64,25 @@ func (p *post) has(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) 
 	}
 }
 
-// giveBack returns the place, and the ticket if it was not used for a call.
+// handOver returns the post as it is worked on when the turn has ended, with all that it has.
+func (p *post) handOver(turn *schedule.Turn) *post {
+	if p.ticket != nil {
+		turn.Entrust(p.ticket)
+	}
+	handed := *p
+	handed.apart = true
+	p.place, p.ticket = nil, nil
+	return &handed
+}
+
+// giveBackAll is giveBack for several.
+func giveBackAll(posts []*post) {
+	for _, p := range posts {
+		p.giveBack()
+	}
+}
+
+// giveBack returns the place, and the ticket if it was not used for a call; nothing of what was handed over.
 func (p *post) giveBack() {
 	if p.ticket != nil {
 		p.ticket.Release()

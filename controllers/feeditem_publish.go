@@ -38,9 +38,9 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 	if !r.underWay.begin(item, p.destination) { // somebody is at it in another way
 		return r.recordDelivery(context.WithoutCancel(ctx), item, p, *outcome)
 	}
-	repeated := *p
+	repeated, apart := *p, item.DeepCopy()
 	repeated.apart, p.place = true, nil // it keeps the place, also while it waits
-	r.Background.run(func() { r.workApart(ctx, item.DeepCopy(), &repeated, again) })
+	r.Background.run(func() { r.workApart(ctx, apart, &repeated, again) })
 	return nil, nil
 }
 
