@@ -55,10 +55,9 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 		return true, lookAgain(r.Clock.Now(), r.Clock.Now()), nil // it waits for the network, as the others do
 	}
 	if errors.Is(err, budget.ErrFull) {
-		r.waitForRoom(item, open)
-		return true, ctrl.Result{}, nil
+		return true, ctrl.Result{}, r.waitForRoom(ctx, item, open)
 	}
-	open.full = 0
+	open.full = roomless{}
 	if err != nil {
 		if open.pageFailed(err, r.InPlace, item, r.Clock.Now()) {
 			r.Stream.CallFailed(item, reading, v1alpha1.StageArticle, host, failure.Classify(err), r.Clock.Now())
@@ -83,12 +82,17 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	return false, ctrl.Result{}, nil
 }
 
-// waitForRoom puts away an attempt that has found no room in memory, until it is worth another look. Nothing has failed.
-func (r *FeedItemReconciler) waitForRoom(item *v1alpha1.FeedItem, open *openAttempt) {
-	open.full++
-	open.notBefore = r.Clock.Now().Add(comeBack(item.UID, open.full))
+// waitForRoom puts away an attempt that has found no room in memory, until it is worth another look. Nothing has failed;
+// where that has gone on for long, the item says for what it waits.
+func (r *FeedItemReconciler) waitForRoom(ctx context.Context, item *v1alpha1.FeedItem, open *openAttempt) error {
+	now := r.Clock.Now()
+	open.notBefore = open.full.again(item.UID, now)
 	r.open.keep(item, open)
 	r.wakeAt(item, open.notBefore)
+	if !open.full.long(now) {
+		return nil
+	}
+	return r.holdFor(ctx, item, []string{withoutRoom})
 }
 
 // articleRequest is derive.ArticleRequest, with what the item itself holds counted in the room.

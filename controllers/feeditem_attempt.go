@@ -43,8 +43,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 	case ctx.Err() != nil:
 		return ctrl.Result{}, nil // the manager is stopping
 	case errors.Is(err, budget.ErrFull):
-		r.waitForRoom(item, open)
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, r.waitForRoom(ctx, item, open)
 	case err != nil:
 		return r.settle(ctx, item, source, failed(item, err, v1alpha1.StageArticle, "", v1alpha1.ReasonInvalidContent, r.now()))
 	}

@@ -37,8 +37,8 @@ type openAttempt struct {
 	page openPage
 	// room is that of the text while the attempt waits.
 	room *budget.Room
-	// full is how many times in a row there was no room for the page.
-	full int
+	// full is since when there is no room for the page.
+	full roomless
 }
 
 // openPage is the article of an open attempt.

@@ -75,11 +75,9 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		return now, nil // it waits for the network, as the others do
 	}
 	if errors.Is(feedErr, budget.ErrFull) { // which says nothing about the feed
-		watch.full++
-		watch.redo = r.Clock.Now().Add(comeBack(source.UID, watch.full))
-		return watch.redo, nil
+		return r.foundNoRoom(ctx, source, watch, token)
 	}
-	watch.full = 0
+	watch.full = roomless{}
 	seenBefore := r.tally.seen(source.UID)
 	if document != nil {
 		err = r.take(ctx, source, watch, memory, document, &found)

@@ -104,6 +104,20 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 	})
 }
 
+// foundNoRoom has a poll made again that found no room in memory, and says so where that has gone on for long. It is no
+// poll, and counts as no failure.
+func (r *FeedSourceReconciler) foundNoRoom(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string) (time.Time, error) {
+	now, generation := r.Clock.Now(), source.Generation
+	watch.generation, watch.token, watch.redo = generation, token, watch.full.again(source.UID, now)
+	if !watch.full.long(now) {
+		return watch.redo, nil
+	}
+	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.ObservedGeneration = generation
+		setSourceReady(source, verdict{reason: string(v1alpha1.ReasonWaiting), message: "Waits for " + withoutRoom, retrying: true}, now)
+	})
+}
+
 // refuseInsecure says that the feed is not polled because its credentials could be read on the way. It is
 // looked at again when the spec changes.
 func (r *FeedSourceReconciler) refuseInsecure(ctx context.Context, source *v1alpha1.FeedSource) error {

@@ -33,8 +33,8 @@ type watchedSource struct {
 	// generation and token are those of the last poll of this process, also of one that it could not make.
 	generation int64
 	token      string
-	// full is how many polls in a row found no room in memory for the feed.
-	full int
+	// full is since when polls have found no room in memory for the feed.
+	full roomless
 	// failedWrites is how many polls in a row could not be written down.
 	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.

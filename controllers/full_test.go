@@ -5,11 +5,16 @@ package controllers_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
@@ -72,6 +77,85 @@ func TestWhatFindsNoRoomInMemoryWaits(t *testing.T) {
 			if left := w.out.Budget().Usage(); left != (budget.Usage{}) {
 				t.Errorf("%+v is not given back", left)
 			}
+		})
+	}
+}
+
+// R1.10, R1.4: what has found no room in memory for long says so, with what to do: once for as long as that lasts. It goes on by itself.
+func TestWhatFindsNoRoomInMemoryForLongSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"a feed": "/feed.xml", "a page": "/articles/news-1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			web := feedtest.New(t)
+			web.List(web.Entries("news", 1)...)
+			rooms := make(chan []*budget.Room, 1)
+			fill := sync.OnceFunc(func() { rooms <- fillMemory(w.out.Budget(), w.namespace) })
+			web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == path {
+					fill()
+				}
+				return false
+			})
+			w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
+				source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
+			})
+			full := <-rooms
+			said := func() (message, version string) {
+				if path == "/feed.xml" {
+					var source v1alpha1.FeedSource
+					if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "news"}, &source); err != nil {
+						t.Fatal(err)
+					}
+					if ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Reason == string(v1alpha1.ReasonWaiting) {
+						message = ready.Message
+					}
+					return message, source.ResourceVersion
+				}
+				items, err := w.items(t.Context(), "news")
+				if err != nil || len(items) != 1 {
+					t.Fatalf("%d items, %v", len(items), err)
+				}
+				if items[0].Status.Reason == v1alpha1.ReasonWaiting {
+					message = readyMessage(&items[0])
+				}
+				return message, items[0].ResourceVersion
+			}
+			for range 10 {
+				w.clock.Step(time.Minute)
+			}
+			if message, _ := said(); message != "" {
+				t.Errorf("what may pass soon is told: %q", message)
+			}
+			var told, version string
+			await(t, func() error {
+				if told, version = said(); told == "" {
+					w.clock.Step(time.Minute)
+					return errors.New("nothing is told")
+				}
+				return nil
+			})
+			if !strings.Contains(told, "--document-memory") {
+				t.Errorf("it does not say what to do: %q", told)
+			}
+			for range 10 {
+				w.clock.Step(time.Minute)
+			}
+			if again, now := said(); again != told || now != version {
+				t.Errorf("written again: %q", again)
+			}
+			for _, room := range full {
+				room.Release()
+			}
+			await(t, func() error {
+				items, err := w.items(t.Context(), "news")
+				if message, _ := said(); err != nil || len(items) != 1 || items[0].Status.Phase != v1alpha1.PhaseProcessed || message != "" {
+					w.clock.Step(time.Second)
+					return fmt.Errorf("%d items, %q, %w", len(items), message, err)
+				}
+				return nil
+			})
 		})
 	}
 }
