@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -72,5 +73,17 @@ func TestWhatFiltersHaveNoTimeForIsHeld(t *testing.T) {
 				t.Errorf("it says %q", found.Message())
 			}
 		})
+	}
+}
+
+// R1.5, R1.8: of a feed that listed nothing at first, what there was no time to judge waits if it was published since.
+func TestWhatIsNewAndNotJudgedWaitsAtTheFirstFind(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, time.April, 1, 9, 0, 0, 0, time.UTC)
+	old, since := feed.Entry{Title: "old", Published: now.AddDate(-1, 0, 0)}, feed.Entry{Title: "since", Published: now.Add(time.Hour)}
+	var plan polling.Plan
+	settle(&plan, filter.Sifted{Unjudged: []feed.Entry{since, old}}, polling.First{Poll: true, Since: now})
+	if diff := cmp.Diff(polling.Plan{Remember: []feed.Entry{old}, Held: 1}, plan); diff != "" {
+		t.Error(diff)
 	}
 }
