@@ -71,7 +71,7 @@ func TestSummariesAreServedAsFeeds(t *testing.T) {
 	}
 }
 
-// R1.7, R4.6: the summaries of a source that is switched off, or is given a Secret, are not served any more,
+// R1.7, R4.6: the summaries of a source that is switched off, or is given a Secret or a token, are not served any more,
 // though a reader has them; and are again when a person says so.
 func TestOnlyPublishedSourcesAreServed(t *testing.T) {
 	t.Parallel()
@@ -95,6 +95,8 @@ func TestOnlyPublishedSourcesAreServed(t *testing.T) {
 	}{
 		{`{"spec":{"publish":false}}`, false},
 		{`{"spec":{"publish":null}}`, true},
+		{`{"spec":{"url":"` + web.FeedURL() + `?token=abc123def456"}}`, false},
+		{`{"spec":{"url":"` + web.FeedURL() + `?key=politics"}}`, true},
 		{`{"spec":{"secretRef":{"name":"reader"}}}`, false},
 		{`{"spec":{"publish":true}}`, true},
 	} {

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -99,7 +100,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if ended(&source) {
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
-	if source.SendsCredentialsInClear() {
+	if secrets.SentInClear(&source) {
 		return r.count(ctx, &source, watch, time.Time{}, r.refuseInsecure(ctx, &source))
 	}
 	if _, invalid := watch.compileFilters(&source); invalid != nil {

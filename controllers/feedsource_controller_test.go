@@ -342,7 +342,7 @@ func TestAFailingFeedBacksOffAndRecovers(t *testing.T) {
 		return true
 	})
 	w := newWorld(t)
-	w.source("news", web.FeedURL()+"?token=geheim")
+	w.source("news", web.FeedURL()+"?token=geheim", func(source *v1alpha1.FeedSource) { source.Spec.AllowInsecure = true })
 	failures := func(n int32) func(*v1alpha1.FeedSource) error {
 		return func(source *v1alpha1.FeedSource) error {
 			if source.Status.ConsecutiveFailures != n {

@@ -96,17 +96,12 @@ func TestCredentialsThatHTTPCannotCarryAreNamed(t *testing.T) {
 	}
 }
 
-// R1.7, R1.9: credentials are not sent by plain http, however often a source is looked at, until a person
-// allows it; nothing else is sent either.
+// R1.7, R1.9: credentials are not sent by plain http, be they in a Secret or in the URL, however often a source is looked
+// at, until a person allows it; nothing else is sent either. A word in the URL that is called like a credential is none.
 func TestCredentialsAreNotSentByPlainHTTP(t *testing.T) {
 	t.Parallel()
-	web := feedtest.New(t)
-	web.List(web.Entries("one", 1)...)
 	w := newWorld(t)
 	w.secret("reader", "token", "geheim")
-	source := w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
-		source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "reader"}
-	})
 	refused := func(source *v1alpha1.FeedSource) error {
 		if !meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionStalled) || source.Status.ObservedGeneration != source.Generation ||
 			source.Status.ConsecutiveFailures != 0 || source.Status.Failure != nil {
@@ -114,24 +109,41 @@ func TestCredentialsAreNotSentByPlainHTTP(t *testing.T) {
 		}
 		return saysOf(v1alpha1.ReasonInsecureCredentials, "https://", "spec.allowInsecure")(source)
 	}
-	version := w.untilSource("news", refused).ResourceVersion
+	webs, sources, versions := map[string]*feedtest.Server{}, map[string]*v1alpha1.FeedSource{}, map[string]string{}
+	for name, query := range map[string]string{"secret": "", "query": "?token=abc123def456"} {
+		webs[name] = feedtest.New(t)
+		webs[name].List(webs[name].Entries("one", 1)...)
+		sources[name] = w.source(name, webs[name].FeedURL()+query, func(source *v1alpha1.FeedSource) {
+			if query == "" {
+				source.Spec.SecretRef = &v1alpha1.SecretReference{Name: "reader"}
+			}
+		})
+		versions[name] = w.untilSource(name, refused).ResourceVersion
+	}
 	for range 3 {
 		w.clock.Step(24 * time.Hour)
-		w.lookAtSource("news")
+		w.lookAtSource("secret")
+		w.lookAtSource("query")
 	}
 	w.restart()
-	w.lookAtSource("news")
-	if again := w.untilSource("news", refused); again.ResourceVersion != version {
-		t.Errorf("its status is written again and again: %+v", again.Status)
+	for name, web := range webs {
+		w.lookAtSource(name)
+		if again := w.untilSource(name, refused); again.ResourceVersion != versions[name] {
+			t.Errorf("%s: its status is written again and again: %+v", name, again.Status)
+		}
+		if web.Hits("/feed.xml") != 0 {
+			t.Errorf("%s: the feed was asked for", name)
+		}
+		w.change(sources[name], `{"spec":{"allowInsecure":true}}`)
+		w.untilSource(name, saysOf(v1alpha1.ReasonSucceeded))
+		if web.Hits("/feed.xml") == 0 {
+			t.Errorf("%s: the feed was not asked for", name)
+		}
 	}
-	if web.Hits("/feed.xml") != 0 {
-		t.Error("the feed was asked for")
-	}
-	w.change(source, `{"spec":{"allowInsecure":true}}`)
-	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
-	if web.Hits("/feed.xml") == 0 {
-		t.Error("the feed was not asked for")
-	}
+	word := feedtest.New(t)
+	word.List(word.Entries("one", 1)...)
+	w.source("word", word.FeedURL()+"?key=politics")
+	w.untilSource("word", saysOf(v1alpha1.ReasonSucceeded))
 }
 
 // R1.4: a refusal says what a person can do about it.

@@ -70,7 +70,9 @@ func newServerScript(t *testing.T, change func(*v1alpha1.FeedSource)) *serverScr
 	fence := feedtest.New(t)
 	s.source("fence", fence.FeedURL())
 	s.poll("fence")
-	source := s.source("news", s.web.FeedURL()+"?token=geheim", change, func(source *v1alpha1.FeedSource) { source.Spec.Suspend = true })
+	source := s.source("news", s.web.FeedURL()+"?token=geheim", change, func(source *v1alpha1.FeedSource) {
+		source.Spec.Suspend, source.Spec.AllowInsecure = true, true
+	})
 	s.key = client.ObjectKeyFromObject(source)
 	s.untilSource("news", func(source *v1alpha1.FeedSource) error {
 		if ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Reason != v1alpha1.ReasonSuspended {

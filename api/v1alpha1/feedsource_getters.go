@@ -4,8 +4,6 @@
 package v1alpha1
 
 import (
-	"net/url"
-	"regexp"
 	"slices"
 	"time"
 
@@ -14,41 +12,6 @@ import (
 
 // Interval returns how often the feed is polled when all is well.
 func (in *FeedSource) Interval() time.Duration { return durationOr(in.Spec.Interval, DefaultInterval) }
-
-// PublishesFeed returns whether the summaries are served for everybody to read.
-func (in *FeedSource) PublishesFeed() bool {
-	if in.Spec.Publish != nil {
-		return *in.Spec.Publish
-	}
-	return !in.NeedsCredentials()
-}
-
-// NeedsCredentials returns whether the feed is asked for with credentials: those of a Secret, or some in
-// its URL. A secret path cannot be told from any other.
-func (in *FeedSource) NeedsCredentials() bool {
-	address, err := url.Parse(in.Spec.URL)
-	if in.Spec.SecretRef != nil || err != nil || address.User != nil {
-		return true
-	}
-	for name := range address.Query() {
-		if credentialParameter.MatchString(name) {
-			return true
-		}
-	}
-	return false
-}
-
-// credentialParameter is what parameters of a URL are called that hold a credential, such as token, feed_token or
-// api-key.
-var credentialParameter = regexp.MustCompile(`(?i)^(?:[a-z0-9]+[-_])*(?:api[-_]?key|(?:access|auth)[-_]?token|token|secret|password|passwd|pass|pwd|` +
-	`credentials?|signature|sig|auth|hash|key)$`)
-
-// SendsCredentialsInClear returns whether credentials would be sent where everybody on the way can read
-// them, and nobody has allowed that.
-func (in *FeedSource) SendsCredentialsInClear() bool {
-	address, err := url.Parse(in.Spec.URL)
-	return err == nil && address.Scheme == "http" && !in.Spec.AllowInsecure && (in.Spec.SecretRef != nil || address.User != nil)
-}
 
 // FetchTimeout returns how long one request for the feed or a page may take.
 func (in *FeedSource) FetchTimeout() time.Duration {

@@ -280,7 +280,8 @@ type FeedSourceSpec struct {
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
 
 	// AllowInsecure lets credentials be sent to a URL with http://, where everybody on the way can read
-	// them. Without it such a source is not polled, and its condition says InsecureCredentials. Only for a
+	// them: those of secretRef, and what url holds in parameters that are called like a credential, such as
+	// token. Without it such a source is not polled, and its condition says InsecureCredentials. Only for a
 	// network that you trust. Default: false.
 	// +optional
 	AllowInsecure bool `json:"allowInsecure,omitempty"`
@@ -368,7 +369,8 @@ type FeedSourceSpec struct {
 
 	// Publish serves the summaries as an Atom and a JSON feed, which everybody can read who reaches the
 	// operator's address for feeds. Default: true; false where the feed itself is not for everybody: with
-	// secretRef, or with a parameter in url that is called like a credential, such as token or key.
+	// secretRef, or with a parameter in url that is called like a credential, such as token or key. A word
+	// called key, as in key=politics, is none.
 	// +optional
 	Publish *bool `json:"publish,omitempty"`
 

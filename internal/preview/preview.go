@@ -87,7 +87,7 @@ func (e *UnreadableError) Error() string { return e.Reason + ": " + e.Message }
 // Read fetches the feed of a source, and decides about its entries as the first poll would. Where the feed
 // cannot be read, the error is an *UnreadableError.
 func (p *Previewer) Read(ctx context.Context, source *v1alpha1.FeedSource) (*Feed, error) {
-	if source.SendsCredentialsInClear() {
+	if secrets.SentInClear(source) {
 		return nil, &UnreadableError{Reason: v1alpha1.ReasonInsecureCredentials, Message: derive.InsecureCredentials}
 	}
 	credentials, err := secrets.OfFeed(ctx, p.Objects, source)

@@ -246,6 +246,10 @@ func TestAFeedThatCannotBeReadIsExplained(t *testing.T) {
 	if _, err := show(t, newPreviewer(t, source(web, "secretRef: {name: keys}"))); err == nil || !strings.Contains(err.Error(), "InsecureCredentials: ") {
 		t.Errorf("credentials by plain http: %v", err)
 	}
+	inURL := strings.Replace(source(web), "/feed.xml", "/feed.xml?token=abc123def456", 1)
+	if _, err := show(t, newPreviewer(t, inURL)); err == nil || !strings.Contains(err.Error(), "InsecureCredentials: ") {
+		t.Errorf("a token in the URL by plain http: %v", err)
+	}
 	if web.Hits("/feed.xml") != 0 {
 		t.Error("the feed was asked for")
 	}

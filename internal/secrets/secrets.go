@@ -4,7 +4,8 @@
 // Package secrets reads what feeds, providers and destinations are asked with out of Secrets, and
 // has it masked in the log from then on.
 //
-// It knows which keys a Secret may have, and for which of them the value is never shown. It must never let
+// It knows which keys a Secret may have, and for which of them the value is never shown; and what follows where a feed is
+// asked for with credentials, be they in its URL: who may read what comes of it, and which way they may go. It must never let
 // a value into an error.
 package secrets
 

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 )
 
 const (
@@ -97,7 +98,7 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return err
 	}
-	if !source.PublishesFeed() {
+	if !secrets.Published(source) {
 		return errUnpublished
 	}
 	refs, err := h.reader.Newest(ctx, namespace, name, source.UID, newest)

@@ -137,6 +137,7 @@ func TestASourceThatIsNotPublishedIsAsIfItWereNot(t *testing.T) {
 		"switched off":            {URL: "https://blog.example.org/feed", Publish: new(false)},
 		"with a Secret":           {URL: "https://blog.example.org/feed", SecretRef: &v1alpha1.SecretReference{Name: "reader"}},
 		"with a token in its URL": {URL: "https://blog.example.org/feed?token=s3cr3t"},
+		"with an unreadable URL":  {URL: "https://blog.example.org/%zz"},
 	} {
 		objects.mu.Lock()
 		hidden.Spec, objects.reads, objects.limits = spec, 0, nil
@@ -158,10 +159,14 @@ func TestASourceThatIsNotPublishedIsAsIfItWereNot(t *testing.T) {
 			t.Errorf("%s: %d items were read, and %d lists", name, objects.reads, len(objects.limits))
 		}
 	}
-	objects.mu.Lock()
-	hidden.Spec.Publish = new(true)
-	objects.mu.Unlock()
-	wantStatus(t, ask(t, handler, http.MethodGet, atomPath), http.StatusOK)
+	for _, spec := range []v1alpha1.FeedSourceSpec{
+		{URL: "https://blog.example.org/feed?token=s3cr3t", Publish: new(true)}, {URL: "https://blog.example.org/feed?key=politics"},
+	} {
+		objects.mu.Lock()
+		hidden.Spec = spec
+		objects.mu.Unlock()
+		wantStatus(t, ask(t, handler, http.MethodGet, atomPath), http.StatusOK)
+	}
 }
 
 func TestHeadIsGetWithoutBody(t *testing.T) {
