@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"weak"
 )
 
 // escapedMost is a long value of which each form is several times as long.
@@ -36,6 +37,25 @@ func TestALongSecretTakesLittleMemory(t *testing.T) {
 	}
 }
 
+// The same for many at once: what the forms of some take is not taken from the others, each of which is hidden as it is.
+func TestManyLongSecretsAreHiddenInLittleMemory(t *testing.T) {
+	t.Parallel()
+	var values []string
+	for i := range 20 {
+		values = append(values, escapedMost(i))
+	}
+	sent := NewSent(values...)
+	const most = 3 << 19
+	if nodes := len(sent.matcher().label); nodes > most {
+		t.Errorf("they take %d nodes, more than %d", nodes, most)
+	}
+	for i, value := range values {
+		if got := sent.Mask("<" + value + ">"); got != "<"+Masked+">" {
+			t.Errorf("number %d is shown as %.40q", i, got)
+		}
+	}
+}
+
 // R1.10: nor how much all services together take, of which there may be thousands.
 func TestWhatFindsSecretsIsNotKept(t *testing.T) {
 	t.Parallel()
@@ -44,9 +64,15 @@ func TestWhatFindsSecretsIsNotKept(t *testing.T) {
 		if got := sent.Mask("a-token-of-a-service"); got != Masked {
 			t.Errorf("it is shown as %q", got)
 		}
+		made := sent.matcher()
+		if sent.matcher() != made {
+			t.Error("what finds it is made anew while it is there")
+		}
+		left := weak.Make(made)
+		runtime.KeepAlive(made)
 		runtime.GC()
 		runtime.GC()
-		if sent.made.Value() != nil {
+		if left.Value() != nil {
 			t.Error("what finds it is kept")
 		}
 	}
