@@ -4,15 +4,23 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // R1.10: however many sources come and go, the names of few are kept; those in use are kept once.
@@ -36,6 +44,10 @@ func TestNamesThatNobodyUsesAreForgotten(t *testing.T) {
 	}
 	if _, kept := pool.before["gone-1"]; kept || pool.recent["gone-1"] != "" {
 		t.Error("a name that nobody uses is kept")
+	}
+	large := strings.Repeat("x", 1<<10) // as an answer of the API server is
+	if part := large[:10]; unsafe.StringData(pool.get(part)) == unsafe.StringData(part) {
+		t.Error("a name keeps all that it was cut out of")
 	}
 }
 
@@ -63,21 +75,42 @@ func TestItemsShareTheirNames(t *testing.T) {
 // was made again under the same name is another one.
 func TestNamesOfFeedsAreForgottenWithTheirSources(t *testing.T) {
 	t.Parallel()
-	names := &feedNames{}
 	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "press", UID: "1"}}
-	names.learn(source, "The Press")
-	if got := names.of(source); got != "The Press" {
-		t.Errorf("it is called %q", got)
+	cached := source.DeepCopy()
+	cached.Status.Title, cached.DeletionTimestamp = "The Press", &metav1.Time{Time: time.Unix(1, 0)} // so that no more is done
+	for name, cache := range map[string]onlySource{"gone": {}, "in the cache with its name": {source: cached}} {
+		names := &feedNames{}
+		names.learn(source, "The Press")
+		if got := names.of(source); got != "The Press" {
+			t.Errorf("it is called %q", got)
+		}
+		again := source.DeepCopy()
+		again.UID = "2"
+		if got := names.of(again); got != "" {
+			t.Errorf("another source is called %q", got)
+		}
+		names.learn(again, "Another")
+		reconciler := &FeedSourceReconciler{Client: cache, Names: names, Schedule: schedule.New(clocktesting.NewFakeClock(time.Unix(1, 0)), func(string) {}, nil)}
+		if _, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)}); err != nil {
+			t.Fatal(err)
+		}
+		names.known.Range(func(key, _ any) bool {
+			t.Errorf("%s: the name of %v is kept", name, key)
+			return true
+		})
 	}
-	again := source.DeepCopy()
-	again.UID = "2"
-	if got := names.of(again); got != "" {
-		t.Errorf("another source is called %q", got)
+}
+
+// onlySource is a cache that has a source, or none.
+type onlySource struct {
+	client.Client
+	source *v1alpha1.FeedSource
+}
+
+func (c onlySource) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if c.source == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "feedsources"}, key.Name)
 	}
-	names.learn(again, "Another")
-	names.forget(types.NamespacedName{Namespace: "news", Name: "press"})
-	names.known.Range(func(key, _ any) bool {
-		t.Errorf("the name of %v is kept", key)
-		return true
-	})
+	c.source.DeepCopyInto(into.(*v1alpha1.FeedSource)) //nolint:forcetypeassert // nothing else is asked for
+	return nil
 }

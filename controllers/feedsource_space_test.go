@@ -118,7 +118,8 @@ func TestAQuotaThatIsUsedUpIsSaidAndLosesNothing(t *testing.T) {
 	w.untilItems("news", hasItems(0)) // all of them are remembered
 }
 
-// R1.10: a database that is full, or was when the entries came, is said on the source as soon as that can be written.
+// R1.10: a database that is full, or was when the entries came, is said on the source as soon as that can be written; and
+// is not asked sooner than the feed is polled anyway.
 func TestAFullDatabaseIsSaid(t *testing.T) {
 	t.Parallel()
 	web := feedtest.New(t)
@@ -132,8 +133,14 @@ func TestAFullDatabaseIsSaid(t *testing.T) {
 	})
 	w.source("news", web.FeedURL())
 	w.untilSource("news", saysOf(v1alpha1.ReasonStorageFull, "database of the cluster (etcd) is full", "3 entries wait", "is tried next at"))
+	polls := web.Hits("/feed.xml")
+	w.clock.Step(14 * time.Minute) // what is merely busy is asked again after half a minute
+	w.lookAtSource("news")
+	if more := web.Hits("/feed.xml") - polls; more != 0 {
+		t.Errorf("%d polls before the interval was over", more)
+	}
 	w.faults.on(nil)
-	w.clock.Step(15 * time.Minute)
+	w.clock.Step(2 * time.Minute)
 	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
 	w.untilItems("news", allProcessed(3))
 }
