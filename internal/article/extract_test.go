@@ -81,8 +81,15 @@ func TestTextOfSmallPages(t *testing.T) {
 			"<main><h1>募集要項</h1><ul><li>対象：市内の中小企業</li><li>補助額：上限100万円</li><li>受付期間：令和8年7月1日から</li></ul></main>",
 			"募集要項\n\n対象：市内の中小企業\n補助額：上限100万円\n受付期間：令和8年7月1日から",
 		},
-		"how a word is read":      {"<p><ruby>環境<rp>(</rp><rt>かんきょう</rt><rp>)</rp></ruby>庁は、<ruby>新<rt>あたら</rt></ruby>しい制度を決定しました。", "環境庁は、新しい制度を決定しました。"},
-		"a caption is kept":       {"<article><p>" + sentence + "</p><figure><img src=x><figcaption>The bridge.</figcaption></figure></article>", sentence + "\n\nThe bridge."},
+		"how a word is read": {"<p><ruby>環境<rp>(</rp><rt>かんきょう</rt><rp>)</rp></ruby>庁は、<ruby>新<rt>あたら</rt></ruby>しい制度を決定しました。", "環境庁は、新しい制度を決定しました。"},
+		"a caption is kept, and says so": {
+			"<article><p>" + sentence + "</p><figure><img src=x><figcaption>The <b>bridge</b>.<p>Its arch.</p></figcaption></figure></article>",
+			sentence + "\n\nCaption: The bridge.\n\nCaption: Its arch.",
+		},
+		"a caption that is one by its name": {
+			"<article><p>" + sentence + "</p><div class=wp-caption><img src=x><p class=wp-caption-text>The bridge.</p></div><p>" + sentence + "</p></article>",
+			sentence + "\n\nCaption: The bridge.\n\n" + sentence,
+		},
 		"notices about cookies":   {"<div id=onetrust-banner-sdk><p>We share data.</p></div><div class='cc-window'>We use cookies.</div><div class=cookie-law-info>OK</div><p class=cookiecutter>" + sentence, sentence},
 		"preformatted paragraphs": {"<pre>first line of a text that is long enough\nsecond line\n\n\nthird line</pre>", "first line of a text that is long enough\nsecond line\n\nthird line"},
 		"preformatted lines":      {"<pre>first line of a text that is long enough\n\tsecond line</pre>", "first line of a text that is long enough\nsecond line"},

@@ -35,7 +35,9 @@ var (
 		`|cookies?(?:law|banner|consent|notice|bar|policy|popup|modal|message|warning|alert|overlay|wall)\w*|cc(?:window|banner)` +
 		`|(?:onetrust|cybotcookiebot|didomi|usercentrics|truste|qccmp|gdpr|consent)\w*|copyrights?)$`)
 	// Heads and feet of a site.
-	frameName   = regexp.MustCompile(`^(?:(?:site|page|global|main|g|l|common)?(?:header|footer|foot)(?:area|wrap|wrapper|inner|container)?)$`)
+	frameName = regexp.MustCompile(`^(?:(?:site|page|global|main|g|l|common)?(?:header|footer|foot)(?:area|wrap|wrapper|inner|container)?)$`)
+	// captionName is what sites call a caption that is none by its element.
+	captionName = regexp.MustCompile(`^(?:(?:photo|image|img|figure|fig|media|pic|picture)?captions?|(?:wp|photo|image|img|figure|media|pic|picture)captiontext|captiontext|cutline)$`)
 	displayNone = regexp.MustCompile(`(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
 )
 
@@ -88,6 +90,9 @@ func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
 					break
 				}
 				below.linked, below.links = 0, 0 // they are no reason to remove what they stand in
+			}
+			if isCaption(child) && below.text <= longestCaption {
+				child.Data, child.DataAtom = atom.Figcaption.String(), atom.Figcaption
 			}
 			if shown := unwrap(child, below.only); below.text > 0 {
 				if pieces++; pieces == 1 {
@@ -148,6 +153,27 @@ func isAround(node *html.Node, inArticle bool) bool {
 				if navigationName.MatchString(name) || !inArticle && frameName.MatchString(name) {
 					return true
 				}
+			}
+		}
+	}
+	return false
+}
+
+// longestCaption is in characters. What is longer is an article, whatever its block is called.
+const longestCaption = 400
+
+// isCaption says whether an element is a caption by its name.
+func isCaption(node *html.Node) bool {
+	if node.DataAtom != atom.P && node.DataAtom != atom.Div && node.DataAtom != atom.Span && node.DataAtom != atom.Dd {
+		return false
+	}
+	for _, attribute := range node.Attr {
+		if attribute.Key != "class" {
+			continue
+		}
+		for name := range strings.FieldsSeq(attribute.Val) {
+			if captionName.MatchString(strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))) {
+				return true
 			}
 		}
 	}

@@ -31,7 +31,13 @@ type renderer struct {
 	out  strings.Builder
 	gap  gap
 	last rune
+	// caption says that what is written belongs to a picture.
+	caption bool
 }
+
+// captionMark stands before each paragraph of a caption, so that it is not taken for one of the story: out of its place it says
+// something else, and whoever reads a text does not see the picture.
+const captionMark = "Caption: "
 
 // sampleMark stands before each preformatted line, so that code is not taken for a menu. No page can have this character in
 // its text.
@@ -71,9 +77,12 @@ func (r *renderer) node(node *html.Node, preformatted bool) {
 	case atom.Pre, atom.Listing:
 		preformatted = true
 	}
+	before := r.caption
+	r.caption = before || tag == atom.Figcaption
 	for child := node.FirstChild; child != nil; child = child.NextSibling {
 		r.node(child, preformatted)
 	}
+	r.caption = before
 	r.gap = max(r.gap, around)
 }
 
@@ -130,6 +139,9 @@ func (r *renderer) write(c rune, preformatted bool) {
 	}
 	if begins && preformatted {
 		r.out.WriteString(sampleMark)
+	}
+	if begins && r.caption {
+		r.out.WriteString(captionMark)
 	}
 	r.gap, r.last = gapNone, c
 	r.out.WriteRune(c)
