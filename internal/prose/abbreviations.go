@@ -4,6 +4,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,6 +12,19 @@ import (
 
 // particles follow quoted speech within a sentence: 「…。」と述べた。
 var particles = []string{"と", "など", "という", "は", "が", "を", "に", "で", "の", "も", "へ", "や"}
+
+// notParticles are words that begin sentences, and begin like a particle.
+var notParticles = []string{
+	"ところ", "とは", "とり", "とく", "とも", "とて", "とう", "とお", "とき", "どう", "はじめ", "はる", "はい", "はや", "はっき", "はたし", "がん", "がら", "にも", "にぎ", "にわ", "では", "でも",
+	"です", "でき", "のち", "もっと", "もっとも", "もし", "もちろん", "もと", "もう", "もは", "やが", "やは", "やっ", "やま", "へい", "へや",
+}
+
+func beginsWithParticle(text string) bool {
+	if slices.ContainsFunc(notParticles, func(word string) bool { return strings.HasPrefix(text, word) }) {
+		return false
+	}
+	return slices.ContainsFunc(particles, func(word string) bool { return strings.HasPrefix(text, word) })
+}
 
 // goesOn says whether next belongs to the sentence of text, though a border was found between.
 func goesOn(text, next, language string) bool {
@@ -21,12 +35,7 @@ func goesOn(text, next, language string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	first, _ := utf8.DecodeRuneInString(next)
 	if strings.ContainsRune("」』）", last) {
-		for _, particle := range particles {
-			if strings.HasPrefix(next, particle) {
-				return true
-			}
-		}
-		return false
+		return beginsWithParticle(next)
 	}
 	if unicode.IsLower(first) && !IsWide(last) { // a 'wow!' effect
 		return true

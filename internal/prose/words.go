@@ -11,12 +11,18 @@ import (
 // IsCJK says whether a letter belongs to a script that is written without spaces between words,
 // or (Korean) counted like one.
 func IsCJK(r rune) bool {
+	switch { // most of all text, without a look into the tables
+	case r < 0x1100:
+		return false
+	case r >= 0x4e00 && r <= 0x9fff, r >= 0x3041 && r <= 0x3096, r >= 0x30a1 && r <= 0x30fa:
+		return true
+	}
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々'
 }
 
 // IsWide says whether a character is two columns wide, and so needs no space beside it.
 func IsWide(r rune) bool {
-	return IsCJK(r) && !unicode.Is(unicode.Hangul, r) ||
+	return r >= 0x1100 && IsCJK(r) && (r >= 0x3300 && r <= 0x9fff || !unicode.Is(unicode.Hangul, r)) ||
 		r >= 0x3001 && r <= 0x303f || r >= 0xff01 && r <= 0xff60
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // readArticle reads a file of title, description and text, with lines of "---" between them.
-func readArticle(t *testing.T, name string) provider.Request {
+func readArticle(t testing.TB, name string) provider.Request {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "articles", name+".txt"))
 	if err != nil {

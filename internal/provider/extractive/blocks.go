@@ -5,9 +5,12 @@ package extractive
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
 
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
@@ -28,7 +31,31 @@ func blocks(text string) []string {
 		paragraph = append(paragraph, line)
 	}
 	flush()
-	return out
+	return withoutNumbers(out)
+}
+
+// withoutNumbers takes the numbers off the items of a list that are followed by nothing but a space, as Japanese
+// offices write them. One number alone may belong to the sentence: "18 分かかる".
+func withoutNumbers(list []string) []string {
+	number := func(i int) int {
+		digits, _, _ := strings.Cut(list[i], " ")
+		if n, err := strconv.Atoi(width.Fold.String(digits)); err == nil && len(digits) <= 2*utf8.UTFMax {
+			return n
+		}
+		return -1
+	}
+	numbers := make([]int, len(list))
+	for i := range list {
+		numbers[i] = number(i)
+	}
+	for i, n := range numbers {
+		after := i > 0 && n > 1 && numbers[i-1] == n-1
+		before := i+1 < len(list) && n == 1 && numbers[i+1] == n+1
+		if after || before {
+			_, list[i], _ = strings.Cut(list[i], " ")
+		}
+	}
+	return list
 }
 
 // unwrap joins the lines of one paragraph that are only wrapped: those as wide as the column is,
@@ -80,6 +107,9 @@ var marker = regexp.MustCompile(`^(?:[-*+•‣◦–—#>]+\s+|[・○◯●◎
 var dateline = regexp.MustCompile(`^(?:\p{Lu}[\p{Lu} .'-]{2,30}(?:, [^—–]{1,40})?(?:\d{1,2}, \d{4}|\d{4}|\([A-Z][A-Za-z ]+\)|/[A-Za-z ]+/)\)?|[A-Z][a-z]{2,8}\.? \d{1,2}, \d{4})\s*(?:—|–|--|-)\s+`)
 
 func stripMarker(line string) string {
+	if first, _ := utf8.DecodeRuneInString(line); unicode.IsLetter(first) { // no mark begins with one
+		return withoutDateline(line)
+	}
 	for range 3 {
 		shorter := strings.TrimSpace(marker.ReplaceAllString(line, ""))
 		first, _ := utf8.DecodeRuneInString(shorter)
@@ -87,6 +117,13 @@ func stripMarker(line string) string {
 			break
 		}
 		line = shorter
+	}
+	return withoutDateline(line)
+}
+
+func withoutDateline(line string) string {
+	if !strings.ContainsAny(line, "—–") && !strings.Contains(line, "--") && !strings.Contains(line, "- ") {
+		return line
 	}
 	return dateline.ReplaceAllString(line, "")
 }

@@ -16,20 +16,30 @@ const maxSentences = 400
 // sentence is a part of the article that may become part of its summary.
 type sentence struct {
 	text     string
-	position int // its place in the article, in sentences
-	block    int // its place in the article, in blocks
+	lower    string  // text in small letters
+	position int     // its place in the article, in sentences
+	section  float64 // how much what is below its heading is worth
+	phatic   bool    // words to the reader, which say nothing of the matter
+	aside    bool    // such words, or a scene before the news: not taken beside another
 	terms    vector
 	score    float64
+	lean     lean
+}
+
+func newSentence(text string, position int) sentence {
+	lower := strings.ToLower(text)
+	return sentence{text: text, lower: lower, position: position, section: 1, phatic: isPhatic(text, lower), lean: lean{factor: 1}}
 }
 
 // candidates are the sentences that may be taken as they are.
 func (a *article) candidates(source []string) []sentence {
 	var out []sentence
 	inNoise := false
-	position := 0
-	for i, block := range source {
+	position, weight := 0, 1.0
+	for _, block := range source {
 		if !prose.EndsSentence(block) && columns(block) < 120 { // a heading
 			inNoise = len(out) > 0 && sectionOfNoise.MatchString(block)
+			weight = section(block)
 		}
 		if inNoise || isNoiseBlock(block) {
 			continue
@@ -39,7 +49,9 @@ func (a *article) candidates(source []string) []sentence {
 			if !a.isCandidate(text) || strings.EqualFold(strings.TrimRight(text, "。.!！"), a.title) {
 				continue
 			}
-			out = append(out, sentence{text: text, position: position, block: i})
+			found := newSentence(text, position)
+			found.section = weight
+			out = append(out, found)
 			if len(out) == maxSentences {
 				return out
 			}
@@ -51,8 +63,11 @@ func (a *article) candidates(source []string) []sentence {
 // isCandidate says whether a text is a whole sentence of the article's language, long enough to
 // say something, and complete without a link or a picture.
 func (a *article) isCandidate(text string) bool {
+	if !prose.EndsSentence(text) {
+		return false
+	}
 	size := measure(text)
-	if !prose.EndsSentence(text) || size.runes > prose.MaxSentence || strings.Contains(text, linkMark) || openTag.MatchString(text) {
+	if size.runes > prose.MaxSentence || strings.Contains(text, linkMark) || openTag.MatchString(text) {
 		return false
 	}
 	if size.letters*2 < size.runes { // a row of a table
@@ -67,7 +82,7 @@ func (a *article) isCandidate(text string) bool {
 // lines are what else may stand for the article, one at a time.
 func (a *article) lines(source []string) []sentence {
 	var out []sentence
-	for i, block := range source {
+	for _, block := range source {
 		if isNoiseBlock(block) {
 			continue
 		}
@@ -81,7 +96,7 @@ func (a *article) lines(source []string) []sentence {
 			if size.words < 3 && size.cjk < 8 && size.letters < 20 || isNoise(text) || strings.EqualFold(text, a.title) {
 				continue
 			}
-			out = append(out, sentence{text: text, position: len(out), block: i})
+			out = append(out, newSentence(text, len(out)))
 			if len(out) == maxSentences {
 				return out
 			}

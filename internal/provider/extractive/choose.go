@@ -4,23 +4,11 @@
 package extractive
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/internal/prose"
-)
-
-// How sentences begin that are hard to understand without the one before. Those that lean a little
-// name what they speak of ("This change", 「この対策」), the others do not.
-var (
-	leaning = regexp.MustCompile(`(?i)^(?:` +
-		`(?:it|its|he|she|they|his|her|their|however|but|and|so|also|therefore|thus|moreover|furthermore|additionally|meanwhile|instead|` +
-		`for example|for instance|as a result|in addition|then|such|both|here|there|still|yet|or|nor|otherwise|similarly|finally|second|third|next|` +
-		`(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?))\b|` +
-		`(?:また|なお|しかし|一方|さらに|そのため|このため|これ|それ|そこ|ここ|ただし|加えて|例えば|たとえば|あわせて|併せて|特に|まず|次に|最後に|そして|つまり|よって|従って|したがって|だが|ところが))`)
-	leaningALittle = regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏]|この[^たほ度]|その[^他ほ])`)
 )
 
 // choose takes at most count sentences of together at most limit characters, by maximal marginal
@@ -30,7 +18,7 @@ func choose(candidates []sentence, limit, count int) []sentence {
 	const (
 		relevance = 0.7  // against 0.3 for being unlike what is chosen
 		repeats   = 0.75 // alike enough to say the same
-		weak      = 0.4  // of the first one's value
+		weak      = 0.2  // of the first one's value
 	)
 	var chosen []sentence
 	taken := make([]bool, len(candidates))
@@ -43,14 +31,14 @@ func choose(candidates []sentence, limit, count int) []sentence {
 	for len(chosen) < count {
 		next, value := -1, 0.0
 		for i := range candidates {
-			if taken[i] || lengths[i] > room {
+			if taken[i] || lengths[i] > room || len(chosen) > 0 && (candidates[i].aside || candidates[i].isLost(chosen)) {
 				continue
 			}
 			closest := 0.0
 			for _, c := range chosen {
 				closest = max(closest, alike(candidates[i].terms, c.terms))
 			}
-			worth := relevance*candidates[i].score*support(candidates[i], chosen) - (1-relevance)*closest
+			worth := relevance*candidates[i].score*candidates[i].support(chosen) - (1-relevance)*closest
 			if closest > repeats || next >= 0 && worth <= value {
 				continue
 			}
@@ -69,45 +57,31 @@ func choose(candidates []sentence, limit, count int) []sentence {
 	return inOrder(chosen)
 }
 
-// support is below 1 for a sentence that leans on the one before while that is not chosen.
-func support(s sentence, chosen []sentence) float64 {
-	if slices.ContainsFunc(chosen, func(c sentence) bool { return c.position == s.position-1 }) {
-		return 1
-	}
-	switch {
-	case leaning.MatchString(s.text):
-		return 0.5
-	case leaningALittle.MatchString(s.text):
-		return 0.85
-	}
-	return 1
-}
-
 func inOrder(list []sentence) []sentence {
 	slices.SortStableFunc(list, func(x, y sentence) int { return x.position - y.position })
 	return list
 }
 
-// best returns the sentence of the highest score, the first of several.
-func best(list []sentence) sentence {
-	return slices.MaxFunc(list, func(x, y sentence) int {
-		switch {
-		case x.score < y.score:
-			return -1
-		case x.score > y.score:
-			return 1
+// best returns the sentence that is worth most by itself, the first of several.
+func best(list []sentence) *sentence {
+	found := &list[0]
+	for i := range list[1:] {
+		if s := &list[i+1]; s.score*s.support(nil) > found.score*found.support(nil) {
+			found = s
 		}
-		return 0
-	})
+	}
+	return found
 }
 
-// join puts sentences on one line, with a space between where the language has one.
+// join puts sentences on one line, with a space between where the language has one, and where it shows what is said by whom:
+// after 「…。」 the next sentence would seem to go on with it.
 func join(list []sentence, language string) string {
 	var out strings.Builder
 	var last rune
 	for i, s := range list {
 		first, _ := utf8.DecodeRuneInString(s.text)
-		if i > 0 && !((language == "ja" || language == "zh") && (prose.IsWide(last) || prose.IsWide(first))) {
+		together := (language == "ja" || language == "zh") && (prose.IsWide(last) || prose.IsWide(first))
+		if i > 0 && (!together || last == '」' || last == '』') {
 			out.WriteByte(' ')
 		}
 		out.WriteString(s.text)

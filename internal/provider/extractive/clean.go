@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 const (
@@ -43,6 +45,8 @@ func clean(text string, limit int) string {
 			return '\n'
 		case r == '\t':
 			return ' '
+		case r >= ' ' && r <= '~', r >= '\u3041' && r <= '\u30ff', r >= '\u4e00' && r <= '\u9fff': // most of all text
+			return r
 		case r == '\u200c', r == '\u200d': // joiners: Persian and emoji are spelled with them
 			return r
 		case r == unicode.ReplacementChar, r == '\uFFFC', unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
@@ -50,16 +54,32 @@ func clean(text string, limit int) string {
 		}
 		return r
 	}, text)
-	text = link.ReplaceAllStringFunc(text, func(found string) string {
+	if mayHaveLink(text) {
+		text = withoutLinks(text)
+	}
+	if strings.Contains(text, "<") {
+		text = tag.ReplaceAllString(text, " ")
+	}
+	return boundClusters(text)
+}
+
+// mayHaveLink is quicker than looking for links.
+func mayHaveLink(text string) bool {
+	return strings.Contains(text, "://") || strings.Contains(strings.ToLower(text), "www.") || strings.Contains(strings.ToLower(text), "mailto:")
+}
+
+func withoutLinks(text string) string {
+	return link.ReplaceAllStringFunc(text, func(found string) string {
 		// A full stop after a link ends the sentence, not the link.
 		return linkMark + found[len(strings.TrimRight(found, ".,;!?)]}'")):]
 	})
-	text = tag.ReplaceAllString(text, " ")
-	return boundClusters(text)
 }
 
 // boundClusters leaves only the first rune of characters that are absurdly long.
 func boundClusters(text string) string {
+	if prose.IsSimple(text) {
+		return text
+	}
 	var out strings.Builder
 	for cluster := graphemes.FromString(text); cluster.Next(); {
 		value := cluster.Value()

@@ -102,7 +102,7 @@ func fromDescription(a *article, limit int) string {
 			if len(found) == most || !a.isCandidate(text) {
 				return ""
 			}
-			found = append(found, sentence{text: text})
+			found = append(found, newSentence(text, len(found)))
 		}
 	}
 	if len(found) == 0 || !a.isSpokenOf(found) {
@@ -138,24 +138,31 @@ func fromLines(a *article, limit int) string {
 	return a.pick(a.lines, limit, 1)
 }
 
-// pick chooses count of what find finds in the text, else in the description. If nothing fits
-// whole, it cuts what says most.
+// pick chooses count of what find finds in the text, else in the description. What says most is cut where it is too
+// long, and not left out: the first sentence of the news is the one that is read most.
 func (a *article) pick(find func(source []string) []sentence, limit, count int) string {
-	longer := ""
 	for _, source := range [][]string{a.text, a.description} {
 		found := find(source)
 		if len(found) == 0 {
 			continue
 		}
 		a.score(found)
-		if chosen := choose(found, limit, count); len(chosen) > 0 {
-			return join(chosen, a.language)
+		if first := best(found); prose.Count(first.text) > limit {
+			first.text = cutAtClause(first.text, roomForLong(limit))
 		}
-		if longer == "" {
-			longer = best(found).text
-		}
+		return join(choose(found, limit, count), a.language)
 	}
-	return prose.Clip(longer, limit)
+	return ""
+}
+
+// roomForLong is what a sentence gets that is longer than the summary may be. Where there is room for two, there is
+// more to tell than the rest of it.
+func roomForLong(limit int) int {
+	const roomForTwo = 200
+	if limit < roomForTwo {
+		return limit
+	}
+	return limit * 3 / 4
 }
 
 func fromTitle(a *article, limit int) string {

@@ -22,8 +22,13 @@ func TestGenerateFallsBack(t *testing.T) {
 		limit   int
 		want    string
 	}{
-		"whole sentences as long as one fits": {
+		"what says most is cut where it does not fit, and not left out": {
 			request: provider.Request{Text: "The mayor of the town said a great many things about bridges, roads, tunnels and ferries on that day. " + sentence},
+			limit:   80,
+			want:    "The mayor of the town said a great many things about bridges, roads…",
+		},
+		"a whole sentence where it says most": {
+			request: provider.Request{Title: "Harbour bridge closed in August", Text: "The mayor of the town said a great many things about roads, tunnels and ferries on that day. " + sentence},
 			limit:   80,
 			want:    sentence,
 		},

@@ -16,10 +16,13 @@ import (
 // sentences are matched in their own spelling, and with full-width digits as they are.
 var (
 	// byline is noise only without a full stop: "By 2030, diesel buses will be gone." is prose.
-	byline = regexp.MustCompile(`(?i)^(?:by|posted by|written by|reporting by|editing by|photo(?:graph)? by)\s`)
+	byline = guarded{
+		regexp.MustCompile(`(?i)^(?:by|posted by|written by|reporting by|editing by|photo(?:graph)? by)\s`),
+		[]string{"by", "posted", "written", "reporting", "editing", "photo"},
+	}
 
 	// Lines and sentences that begin like this are never part of the prose.
-	noiseStart = regexp.MustCompile(`(?i)^(?:` +
+	noiseStart = guarded{regexp.MustCompile(`(?i)^(?:` +
 		`(?:author|source|photo|image|credit|caption|date|share|tags?|filed under|categories|related|topics|see also)\s*:|` +
 		`(?:posted|published|updated|last (?:updated|modified|reviewed))\b.{0,60}$|` +
 		`(?:share|tweet|pin|print|email) (?:this|on (?:facebook|twitter|x|linkedin|mastodon))\b|` +
@@ -30,10 +33,15 @@ var (
 		`(?:図表|図|表|写真|画像|グラフ)\s*[0-9０-９①-⑳]|(?:出典|出所|資料|写真|撮影|提供|文責|著者|執筆者?|記者|編集|タグ|カテゴリー?|関連記事|関連リンク)\s*[:：]|` +
 		`(?:公開日|更新日|掲載日|発表日|最終更新日?|投稿日)|※|[（(]?注[0-9０-９）):：]|` +
 		`(?:照会先|連絡先|担当|電話|ＴＥＬ|TEL|ＦＡＸ|FAX|メール|お?問い?合わ?せ先?)\s*[:：】]` +
-		`)`)
+		`)`), []string{
+		"aut", "sou", "pho", "ima", "cre", "cap", "dat", "sha", "tag", "fil", "cat", "rel", "top", "see", "pos", "pub", "upd", "las", "twe",
+		"pin", "pri", "ema", "sig", "sub", "fol", "reg", "joi", "cli", "to ", "lea", "fig", "tab", "exh", "med", "pre", "inv", "con", "enq",
+		"inq", "tel", "fax", "e-m", "mob", "©", "(", "cop", "図", "表", "写", "画", "グ", "出", "資", "撮", "提", "文", "著", "執", "記", "編",
+		"タ", "カ", "関", "公", "更", "掲", "発", "最", "投", "※", "（", "注", "照", "連", "担", "電", "ｔｅｌ", "ｆａｘ", "メ", "お問", "問",
+	}}
 
 	// Sentences with this in them speak to the visitor of the page.
-	noiseInside = regexp.MustCompile(`(?i)(?:` +
+	noiseInside = guarded{regexp.MustCompile(`(?i)(?:` +
 		`\bread more(?: (?:about|at|on|here)\b|[^a-z]*$)|\b(?:continue reading|keep reading|click here|` +
 		`subscribe\b.{0,20}newsletter|all rights reserved|(?:our|see|read|to) (?:the |our )?(?:privacy policy|terms (?:of|and))|(?:site|we) uses? cookies|` +
 		`your browser (?:does|is)|please enable javascript|leave a comment|thanks for reading|thank you for reading|` +
@@ -43,14 +51,22 @@ var (
 		`(?:メルマガ|メールマガジン).{0,10}(?:登録|購読|配信中)|(?:会員|無料)登録(?:は|が必要|して)|` +
 		`お?問い?合わ?せ(?:先|は|くだ|下さ|フォーム)|までご連絡|ご連絡(?:くだ|下さ)|ご(?:覧|参照|了承)(?:くだ|下さ|いた)|` +
 		`ページの(?:先頭|トップ)|adobe.{0,30}(?:必要です|ダウンロード)|(?:cookie|クッキー)を(?:使用|利用)し|JavaScriptを有効|最後までお読み` +
-		`)`)
+		`)`), []string{
+		"read", "click here", "subscribe", "all rights reserved", "privacy policy", "terms ", "cookie", "browser", "javascript", "comment",
+		"for more", "for further", "for additional", "contact", "visit", "see", "forward-looking", "appeared", "published", "affiliate",
+		"続きを", "もっと見る", "無断", "著作権", "シェア", "フォロー", "メルマガ", "メールマガジン", "登録", "合わせ", "合せ", "問合", "問い合", "ご連絡", "くだ", "下さ", "いた",
+		"ページの", "adobe", "クッキー", "最後までお読み",
+	}}
 
 	// Sentences that greet.
-	greeting = regexp.MustCompile(`(?i)^(?:hi|hello|hey|welcome|greetings|happy \w+day|good (?:morning|evening))\b.{0,80}$|^(?:こんにちは|こんばんは|おはよう|はじめまして|お世話になって|いつも.{0,40}ありがとう|平素)`)
+	greeting = guarded{regexp.MustCompile(`(?i)^(?:hi|hello|hey|welcome|greetings|happy \w+day|good (?:morning|evening))\b.{0,80}$|^(?:こんにちは|こんばんは|おはよう|はじめまして|お世話になって|いつも.{0,40}ありがとう|平素)`), []string{
+		"hi", "hello", "hey", "welcome", "greetings", "happy", "good ", "こんにちは", "こんばんは", "おはよう", "はじめまして", "お世話に", "いつも", "平素",
+	}}
 
 	// creditLine is what blog software adds to a description that may be whole otherwise.
 	creditLine = regexp.MustCompile(`(?i)^the post .{1,300} (?:appeared first on|first appeared on) .{1,200}$`)
 
+	// A number of a telephone has three digits at least, and an address an @.
 	phone = regexp.MustCompile(`(?i)[0-9０-９]{2,4}[-‐‑–−－ー][0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[(（][0-9０-９]{2,5}[)）] ?[0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[0-9０-９]{2,5}[(（][0-9０-９]{1,4}[)）][0-9０-９]{3,4}|\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,}|` +
 		`(?:\b(?:tel|telefon|phone|fax)\b|電話|内線|ＴＥＬ|ＦＡＸ)[^0-9０-９]{0,6}[0-9０-９]{3}`)
 	email = regexp.MustCompile(`[A-Za-z0-9._%+-]+[@＠][A-Za-z0-9-]+\.[A-Za-z]`)
@@ -66,19 +82,35 @@ var (
 
 // isNoise says whether a sentence is not part of what the article says.
 func isNoise(text string) bool {
-	return isFurniture(text) || noiseInside.MatchString(text) || greeting.MatchString(text) ||
-		phone.MatchString(text) || email.MatchString(text)
+	lower := strings.ToLower(text)
+	return isFurniture(text, lower) || noiseInside.in(text, lower) || greeting.in(text, lower) ||
+		hasDigits(text, 3) && phone.MatchString(text) || strings.ContainsAny(text, "@＠") && email.MatchString(text)
 }
+
+// hasDigits says whether there are so many digits in a text.
+func hasDigits(text string, count int) bool {
+	for _, r := range text {
+		if unicode.IsDigit(r) {
+			if count--; count == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// captionMark stands before the paragraphs of captions in the text of a page, see package article.
+const captionMark = "Caption: "
 
 // isNoiseBlock says whether a whole block is noise. A long paragraph is not lost for how it begins.
 func isNoiseBlock(block string) bool {
 	const longest = 200
-	return len(firstRunes(block, longest)) == len(block) && isFurniture(block)
+	return strings.HasPrefix(block, captionMark) || len(firstRunes(block, longest)) == len(block) && isFurniture(block, strings.ToLower(block))
 }
 
 // isFurniture says whether a text is what its beginning or its form shows not to be prose.
-func isFurniture(text string) bool {
-	return noiseStart.MatchString(text) || byline.MatchString(text) && !prose.EndsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
+func isFurniture(text, lower string) bool {
+	return noiseStart.begin(text, lower) || byline.begin(text, lower) && !prose.EndsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
 }
 
 // isBreadcrumb finds paths and menus: "Home > News > 2024", "最新情報 | 採用 | English".
@@ -100,7 +132,8 @@ func isBreadcrumb(text string) bool {
 }
 
 func isOnlyDate(text string) bool {
-	if utf8.RuneCountInString(text) > 60 {
+	const longest, longestWord = 60, 10
+	if size := utf8.RuneCountInString(text); size > longest || size > longestWord && !hasDigits(text, 1) {
 		return false
 	}
 	return !strings.ContainsFunc(dateWords.ReplaceAllString(text, ""), unicode.IsLetter)

@@ -67,6 +67,12 @@ func terms(text, language string) []string {
 	return out
 }
 
+// enoughOfTitle is how much of the title, of what the best sentence has of it, is in the sentence that the news begin with.
+const enoughOfTitle = 0.6
+
+// ofScene is how much of the title may be in a sentence that only sets the scene.
+const ofScene = 0.1
+
 // score weighs every sentence by how much it has in common with the whole article (TF-ISF:
 // words of few sentences count more), how early it stands, and how much of the title it holds.
 func (a *article) score(all []sentence) {
@@ -113,23 +119,40 @@ func (a *article) score(all []sentence) {
 		}
 		highest = max(highest, central[i])
 	}
+	begin := 0.0
+	covers := make([]float64, len(all))
 	for i := range all {
-		lead := 1 / (1 + 0.5*float64(i))
-		total := 0.30 * lead
-		if highest > 0 {
-			total += 0.35 * central[i] / highest
-		}
 		if ofTitle > 0 {
-			common := 0.0
 			for _, w := range all[i].terms {
 				if title[w.term] {
-					common += rarity(w.term)
+					covers[i] += rarity(w.term) / ofTitle
 				}
 			}
-			total += 0.35 * common / ofTitle
 		}
-		all[i].score = total * usefulness(all[i].text)
+		all[i].score = usefulness(all[i].text, all[i].lower) * all[i].section
+		if all[i].phatic {
+			all[i].score *= 0.25
+		}
+		begin = max(begin, covers[i]*all[i].score)
 	}
+	first := 0 // where the news begin: with a sentence that speaks of most of what the title does, after a scene or a greeting
+	isProse := prose.EndsSentence(all[0].text)
+	for isProse && first < len(all)-1 && covers[first]*all[first].score < enoughOfTitle*begin {
+		first++
+	}
+	for i := range all {
+		figures := facts(all[i].text)
+		total := 0.30*covers[i] + 0.20*figures
+		all[i].aside = all[i].phatic || i < first && figures == 0 && covers[i] < ofScene
+		if i >= first {
+			total += 0.30 / (1 + 0.45*float64(i-first))
+		}
+		if highest > 0 {
+			total += 0.20 * central[i] / highest
+		}
+		all[i].score *= total
+	}
+	a.leans(all)
 }
 
 // newVector weighs counted terms by their rarity, as a vector of length 1.
@@ -170,28 +193,25 @@ func alike(x, y vector) float64 {
 
 var (
 	// pointer sends the reader to something that is not in the summary.
-	pointer  = regexp.MustCompile(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`)
-	question = regexp.MustCompile(`[?？][」』”"')）]?$|でしょうか。$|ませんか。$`)
+	pointer = guarded{regexp.MustCompile(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`),
+		[]string{"以下", "下記", "次", "別紙", "別添", "別表", "上記", "前述", "as follows", "see below", "the following", "listed below", "shown ", ":"}}
+	question = guarded{regexp.MustCompile(`[?？][」』”"')）]?$|でしょうか。$|ませんか。$`), []string{"?", "？", "か。"}}
 	// method is how a survey was made, which press releases explain before its result.
-	method = regexp.MustCompile(`目的として|目的とし[たて]|実施しているもの|有効回答|無作為`)
-	quote  = regexp.MustCompile(`^["“「『«]`)
+	method = list("目的として|目的とし|実施しているもの|有効回答|無作為")
 )
 
 // usefulness lowers the score of sentences that serve badly in a summary: quotes, questions,
 // methods, pointers to what is left out, very short and very long ones.
-func usefulness(text string) float64 {
-	factor := 1.0
-	if pointer.MatchString(text) {
+func usefulness(text, lower string) float64 {
+	factor := cues(text, lower)
+	if pointer.in(text, lower) {
 		factor *= 0.6
 	}
-	if question.MatchString(text) {
-		factor *= 0.5
+	if question.in(text, lower) {
+		factor *= 0.3
 	}
-	if method.MatchString(text) {
-		factor *= 0.6
-	}
-	if quote.MatchString(text) {
-		factor *= 0.7
+	if method.in(lower) {
+		factor *= 0.3
 	}
 	size := measure(text)
 	words := float64(size.words) + float64(size.cjk)/3 // three characters say about as much as a word
