@@ -24,7 +24,7 @@ RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(
 TOOLS_VERSION := $(firstword $(shell cat hack/tools/go.mod hack/tools/go.sum | cksum))
 GOLANGCI_LINT := bin/tools/golangci-lint-$(TOOLS_VERSION)
 CONTROLLER_GEN := bin/tools/controller-gen-$(TOOLS_VERSION)
-GENERATED := api config
+GENERATED := api config docs/summaries.md
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -51,11 +51,11 @@ lint: $(GOLANGCI_LINT) ## Lint
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: verify
-verify: generate ## Check that generated files, go.mod and go.sum are up to date, and that images are named by digest
+verify: generate summaries ## Check that generated files, go.mod and go.sum are up to date, and that images are named by digest
 	@unpinned="$$(grep -E '^ *(FROM |# *syntax=)' Dockerfile | grep -vE '@sha256:[0-9a-f]{64}( |$$)')"; if [ -n "$$unpinned" ]; then \
 		echo "These images are not named by digest (docs/development.md says how):"; echo "$$unpinned"; exit 1; fi
 	@changed="$$(git status --porcelain -- $(GENERATED))"; if [ -n "$$changed" ]; then \
-		echo "These files are not what 'make generate' makes, or are not committed:"; echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; fi
+		echo "These files are not what 'make generate' and 'make summaries' make, or are not committed:"; echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; fi
 	go mod tidy -diff
 	cd hack/tools && go mod tidy -diff
 	go vet ./...
@@ -72,6 +72,10 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME)
 .PHONY: bench
 bench: build bin/dev ## Measure what the operator promises about speed, memory and writes
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" go run ./hack/bench
+
+.PHONY: summaries
+summaries: ## Compare the built-in summarizer with the first three sentences of each sample page: docs/summaries.md
+	go run ./hack/summaries
 
 ##@ Build
 
