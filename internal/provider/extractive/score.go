@@ -67,15 +67,57 @@ func terms(text, language string) []string {
 	return out
 }
 
-// enoughOfTitle is how much of the title, of what the best sentence has of it, is in the sentence that the news begin with.
-const enoughOfTitle = 0.6
+const (
+	// enoughOfTitle is how much of the title, of what the best sentence has of it, is in the sentence that the news begin with.
+	enoughOfTitle = 0.6
+	// ofScene is how much of the title may be in a sentence that only sets the scene.
+	ofScene = 0.1
+)
 
-// ofScene is how much of the title may be in a sentence that only sets the scene.
-const ofScene = 0.1
-
-// score weighs every sentence by how much it has in common with the whole article (TF-ISF:
-// words of few sentences count more), how early it stands, and how much of the title it holds.
+// score weighs every sentence by how much of the title it holds, how much it has in common with the whole article (TF-ISF:
+// words of few sentences count more), how soon after the beginning of the news it stands, its figures, and its use in a
+// summary.
 func (a *article) score(all []sentence) {
+	central, covers := a.compare(all)
+	for i := range all {
+		all[i].score = usefulness(all[i].text, all[i].lower) * all[i].section
+		if all[i].phatic {
+			all[i].score *= 0.25
+		}
+	}
+	first := beginOfNews(all, covers)
+	for i := range all {
+		figures := facts(all[i].text)
+		total := 0.30*covers[i] + 0.20*figures + 0.20*central[i]
+		if i >= first {
+			total += 0.30 / (1 + 0.45*float64(i-first))
+		}
+		all[i].score *= total
+		all[i].aside = all[i].phatic || i < first && figures == 0 && covers[i] < ofScene
+	}
+	a.leans(all)
+}
+
+// beginOfNews returns the index of the first sentence that speaks of most of what the title does. Before it there is a scene or
+// a greeting, if anything. The lines of a list begin with the first.
+func beginOfNews(all []sentence, covers []float64) int {
+	if !prose.EndsSentence(all[0].text) {
+		return 0
+	}
+	most := 0.0
+	for i := range all {
+		most = max(most, covers[i]*all[i].score)
+	}
+	first := 0
+	for first < len(all)-1 && covers[first]*all[first].score < enoughOfTitle*most {
+		first++
+	}
+	return first
+}
+
+// compare gives all sentences their terms, and returns what each has in common with the others, and with the title; both from
+// 0 to 1.
+func (a *article) compare(all []sentence) (central, covers []float64) {
 	numbers := map[string]int{}
 	var seenIn []float64 // in how many sentences a term is, by its number
 	counts := make([]map[int]float64, len(all))
@@ -102,57 +144,28 @@ func (a *article) score(all []sentence) {
 			centre[w.term] += w.value
 		}
 	}
-	title := map[int]bool{}
-	ofTitle := 0.0
+	title := make([]float64, len(seenIn)) // what each term of it is worth
+	whole := 0.0
 	for _, term := range terms(a.title, a.language) {
-		if number, known := numbers[term]; known && !title[number] {
-			title[number] = true
-			ofTitle += rarity(number)
+		if number, known := numbers[term]; known && title[number] == 0 {
+			title[number] = rarity(number)
+			whole += title[number]
 		}
 	}
-
-	central := make([]float64, len(all))
+	central, covers = make([]float64, len(all)), make([]float64, len(all))
 	highest := 0.0
 	for i := range all {
 		for _, w := range all[i].terms {
 			central[i] += w.value * centre[w.term]
+			covers[i] += title[w.term]
 		}
 		highest = max(highest, central[i])
 	}
-	begin := 0.0
-	covers := make([]float64, len(all))
 	for i := range all {
-		if ofTitle > 0 {
-			for _, w := range all[i].terms {
-				if title[w.term] {
-					covers[i] += rarity(w.term) / ofTitle
-				}
-			}
-		}
-		all[i].score = usefulness(all[i].text, all[i].lower) * all[i].section
-		if all[i].phatic {
-			all[i].score *= 0.25
-		}
-		begin = max(begin, covers[i]*all[i].score)
+		central[i] /= max(highest, math.SmallestNonzeroFloat64)
+		covers[i] /= max(whole, math.SmallestNonzeroFloat64)
 	}
-	first := 0 // where the news begin: with a sentence that speaks of most of what the title does, after a scene or a greeting
-	isProse := prose.EndsSentence(all[0].text)
-	for isProse && first < len(all)-1 && covers[first]*all[first].score < enoughOfTitle*begin {
-		first++
-	}
-	for i := range all {
-		figures := facts(all[i].text)
-		total := 0.30*covers[i] + 0.20*figures
-		all[i].aside = all[i].phatic || i < first && figures == 0 && covers[i] < ofScene
-		if i >= first {
-			total += 0.30 / (1 + 0.45*float64(i-first))
-		}
-		if highest > 0 {
-			total += 0.20 * central[i] / highest
-		}
-		all[i].score *= total
-	}
-	a.leans(all)
+	return central, covers
 }
 
 // newVector weighs counted terms by their rarity, as a vector of length 1.
