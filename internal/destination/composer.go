@@ -106,10 +106,11 @@ func NewComposer(style Style) (*Composer, error) {
 	return c, nil
 }
 
-// Compose makes the post of an item, within the limits. What does not fit goes in this order: the
-// end of the summary, the hashtags, the rest of the summary (then the hashtags may fit again), the
-// end of the title, whatever else the template has, the title. The link stays whole, and stands in
-// the text once; Post.Link is how it stands there, which may be encoded otherwise than m.URL.
+// Compose makes the post of an item, within the limits. What the title says is not said again at the
+// beginning of the summary. What does not fit goes in this order: the end of the summary, the end of a
+// title that takes more than a third and leaves no room for a sentence, the hashtags, the rest of the
+// summary (then the hashtags may fit again), the end of the title, whatever else the template has, the
+// title. The link stays whole, and stands in the text once; Post.Link is how it stands there, which may be encoded otherwise than m.URL.
 //
 // The error is a *failure.Error of the category Validation: not even the link fits, there is
 // nothing to say, or the template fails on this item.

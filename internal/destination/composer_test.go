@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 var flood = Material{
@@ -90,6 +91,105 @@ func TestComposeFollowsTheStyle(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("post (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// R4.1: a post whose summary begins with its title says it once.
+func TestComposeSaysTheTitleOnce(t *testing.T) {
+	t.Parallel()
+	const link = "\n\nhttps://x.example/a"
+	tests := map[string]struct {
+		template, title, summary string
+		want                     string
+	}{
+		"as a sentence of its own": {
+			"", "The bridge is open again", "The bridge is open again. It was closed for a year.", "The bridge is open again\n\nIt was closed for a year." + link,
+		},
+		"written otherwise": {
+			"", "“The Bridge” is open  again!", "The bridge is open again. It was closed for a year.", "“The Bridge” is open again!\n\nIt was closed for a year." + link,
+		},
+		"on a line of its own": {"", "The bridge", "The Bridge\nIt was closed.", "The bridge\n\nIt was closed." + link},
+		"in Japanese":          {"", "橋の通行止めを解除", "橋の通行止めを解除。１年ぶりに通れる。", "橋の通行止めを解除\n\n１年ぶりに通れる。" + link},
+		"in quotes":            {"", "橋を再開", "「橋を再開。」１年ぶりに通れる。", "橋を再開\n\n１年ぶりに通れる。" + link},
+		"and nothing else":     {"", "The bridge is open again", "“The bridge is open again.”", "The bridge is open again" + link},
+		"where the sentence goes on, it says what the title does": {
+			"", "The bridge is open again", "The bridge is open again after a year. It rained.", "The bridge is open again after a year. It rained." + link,
+		},
+		"also in Japanese": {"", "橋を再開", "橋を再開すると市が発表した。", "橋を再開すると市が発表した。" + link},
+		"a title alone stays, where the layout has no summary": {
+			"{{.Title}}\n\n{{.URL}}", "The bridge is open again", "The bridge is open again after a year.", "The bridge is open again" + link,
+		},
+		"a summary alone stays, where the layout has no title": {
+			"{{.Summary}}\n\n{{.URL}}", "The bridge is open again", "The bridge is open again after a year.", "The bridge is open again after a year." + link,
+		},
+		"whole, where the layout has no title": {
+			"{{.Summary}}\n\n{{.URL}}", "The bridge is open again", "The bridge is open again. It rained.", "The bridge is open again. It rained." + link,
+		},
+		"twice, where the layout has more in its line": {
+			"News: {{.Title}}\n\n{{.Summary}}\n\n{{.URL}}", "The bridge is open", "The bridge is open after a year.", "News: The bridge is open\n\nThe bridge is open after a year." + link,
+		},
+		"a word that only begins with it is another": {"", "Bridge", "Bridges are open.", "Bridge\n\nBridges are open." + link},
+		"and so is a name":                           {"", "Node", "Node.js is new.", "Node\n\nNode.js is new." + link},
+		"and a number":                               {"", "Terrapin 2", "Terrapin 2.5 is new.", "Terrapin 2\n\nTerrapin 2.5 is new." + link},
+		"a title of marks is no title":               {"", "!!!", "!!! It is open.", "!!!\n\n!!! It is open." + link},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := compose(t, Style{Template: test.template}, Material{Title: test.title, Summary: test.summary, URL: "https://x.example/a"}, Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Text != test.want {
+				t.Errorf("text = %q, want %q", got.Text, test.want)
+			}
+		})
+	}
+}
+
+// R4.1: a title of 400 characters leaves room for a sentence, and one of a usual length stays whole.
+func TestComposeLeavesRoomForASentenceBesideALongTitle(t *testing.T) {
+	t.Parallel()
+	const sentence = "The operator of the bridge between the two towns said on Monday that it will stay closed until the end of June next year."
+	const second = "Until then a ferry takes cars."
+	long := strings.TrimSpace(strings.Repeat("What a bridge, ", 27)) // 404 characters
+	tests := map[string]struct {
+		style          Style
+		title, summary string
+		limit          int
+		wantTitle      func(shown string) bool
+		want           string
+	}{
+		"of a title of 400 characters the end goes": {
+			Style{}, long, sentence + " " + second, 500, func(shown string) bool { return prose.Count(shown) > 300 && strings.HasSuffix(shown, "…") }, sentence,
+		},
+		"of a Japanese one, too": {
+			Style{}, strings.Repeat("橋と道路の復旧に向けた取り組み", 29), "橋は来年の６月末まで通れないと、二つの町の間の橋を運営する会社が月曜日に発表した。代わりに渡し船が出る。", 500,
+			func(shown string) bool { return prose.Count(shown) > 300 && strings.HasSuffix(shown, "…") }, "橋は来年の６月末まで通れないと、二つの町の間の橋を運営する会社が月曜日に発表した。",
+		},
+		"a usual title stays whole": {
+			Style{}, long[:150], sentence + " " + sentence + " " + second + " " + sentence, 500, func(shown string) bool { return shown == strings.TrimSpace(long[:150]) }, sentence,
+		},
+		"a sentence that is too long leaves the title its share": {
+			Style{}, long, strings.TrimSuffix(strings.Repeat("the bridge is closed and ", 40), " and ") + ".", 500,
+			func(shown string) bool { return len(shown) > 120 && len(shown) <= 170 }, "the bridge is closed and the bridge is closed",
+		},
+		"hashtags stay, where there is room": {
+			Style{Hashtags: Hashtags{Always: []string{"bridge"}}}, long, sentence, 500, func(shown string) bool { return strings.HasSuffix(shown, "…") }, sentence + "\n\nhttps://x.example/a\n\n#bridge",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			post, err := compose(t, test.style, Material{Title: test.title, Summary: test.summary, URL: "https://x.example/a"}, Limits{MaxCharacters: test.limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown, rest, _ := strings.Cut(post.Text, "\n\n")
+			if !test.wantTitle(shown) || !strings.HasPrefix(rest, test.want) || Length(post, Limits{}) > test.limit {
+				t.Errorf("text = %q, want room for %q", post.Text, test.want)
 			}
 		})
 	}

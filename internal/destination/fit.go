@@ -24,6 +24,9 @@ const (
 	maxCategories = 32
 )
 
+// usualTitle is how many characters a title may have in any case.
+const usualTitle = 100
+
 // What is left of a text must be worth reading, in characters.
 const (
 	leastSummary = 40
@@ -62,7 +65,7 @@ func (c *Composer) newDraft(m Material, l Limits) (*draft, error) {
 		}
 	}
 	values.Hashtags = c.style.Hashtags.of(values.Categories)
-	if strings.EqualFold(values.Summary, values.Title) { // where there was nothing else to sum up
+	if rest, repeated := repeats(values.Summary, values.Title); repeated && rest == "" { // where there was nothing else to sum up
 		values.Summary = ""
 	}
 	d := &draft{composer: c, limits: l, link: webLink(m.URL)}
@@ -87,33 +90,28 @@ func (c *Composer) newDraft(m Material, l Limits) (*draft, error) {
 // fit returns the longest form of the text that fits, with the linkMark in place of the link.
 func (d *draft) fit() (string, error) {
 	whole := d.composer.text
-	text, size, err := d.size(whole, d.values)
+	full := d.saidOnce()
+	text, size, err := d.size(whole, full)
 	if err != nil {
 		return "", err
 	}
 	if size <= d.limits.MaxCharacters && text != "" {
 		return text, nil
 	}
-	values := d.values
+	values, untagged := d.values, full
+	untagged.Hashtags = nil
 	bare := values
 	bare.Hashtags = nil
 	heading := values
 	if heading.Title == "" {
 		heading.Title = heading.Summary
 	}
-	for _, attempt := range []struct {
-		layout *layout
-		values fields
-		part   func(*fields) *string
-		least  int
-	}{
-		{whole, values, summary, leastSummary},
-		{whole, bare, summary, leastSummary},
+	for _, attempt := range slices.Concat(d.withSummary(full), d.withSummary(untagged), []attempt{
 		{whole, without(values, summary), title, math.MaxInt},
 		{whole, without(bare, summary), title, leastTitle},
 		{d.composer.shortest, heading, title, leastOfAll},
 		{d.composer.shortest, without(values, title), title, 0},
-	} {
+	}) {
 		if text, ok := d.shorten(attempt.layout, attempt.values, attempt.part, attempt.least); ok {
 			return text, nil
 		}
@@ -124,6 +122,69 @@ func (d *draft) fit() (string, error) {
 	}
 	return "", failure.New(v1alpha1.CategoryValidation, failure.TypeTooLong,
 		fmt.Sprintf("Not even the link fits the %d characters that the server allows.", d.limits.MaxCharacters))
+}
+
+// attempt is one way to make a text fit: by cutting a part of it, of which so many characters must be left.
+type attempt struct {
+	layout *layout
+	values fields
+	part   func(*fields) *string
+	least  int
+}
+
+// withSummary are the ways to make a text fit that keep some of the summary. A title that takes more than its share gives way
+// to the first sentence of the summary, down to that share: it was a sentence too, if it is that long.
+func (d *draft) withSummary(values fields) []attempt {
+	share := max(d.limits.MaxCharacters/3, usualTitle)
+	whole := d.composer.text
+	sentences := prose.Sentences(values.Summary, "")
+	if prose.Count(values.Title) <= share || len(sentences) == 0 {
+		return []attempt{{whole, values, summary, leastSummary}}
+	}
+	beside, clippedTitle := values, values
+	beside.Summary = sentences[0]
+	clippedTitle.Title = clipped(values.Title, share)
+	return []attempt{
+		{whole, values, summary, max(prose.Count(sentences[0]), leastSummary)},
+		{whole, beside, title, share},
+		{whole, clippedTitle, summary, leastSummary},
+	}
+}
+
+// saidOnce are the values in which the summary does not repeat a title that the layout shows: without its first sentence, if the
+// title is all of that. Where the sentence goes on, it says what the title does, and the title goes, if it has a line for itself.
+func (d *draft) saidOnce() fields {
+	rest, repeated := repeats(d.values.Summary, d.values.Title)
+	if !repeated {
+		return d.values
+	}
+	heading, err := d.composer.text.render(without(d.values, summary))
+	if err != nil {
+		return d.values // the text fails too, and says why
+	}
+	once := d.values
+	if rest != d.values.Summary {
+		if strings.Contains(heading, d.values.Title) {
+			once.Summary = rest
+		}
+		return once
+	}
+	untitled := without(d.values, title)
+	text, err := d.composer.text.render(untitled)
+	if err == nil && hasLine(heading, d.values.Title) && strings.Contains(text, d.values.Summary) {
+		return untitled
+	}
+	return d.values
+}
+
+// hasLine says whether a line of a rendered text is this one and nothing else.
+func hasLine(rendered, wanted string) bool {
+	for line := range strings.SplitSeq(rendered, "\n") {
+		if strings.TrimSpace(strings.ReplaceAll(line, lineMark, "")) == wanted {
+			return true
+		}
+	}
+	return false
 }
 
 // clipped is a line of at most limit characters.

@@ -6,8 +6,11 @@ package prose
 import (
 	"strings"
 	"testing"
+	"unicode"
 
+	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 func TestSentences(t *testing.T) {
@@ -52,6 +55,10 @@ func TestSentences(t *testing.T) {
 		"several quotes within a sentence": {
 			"ja", "「はい。」と「今後も取り組む。力を尽くす。」と述べた。次だ。",
 			[]string{"「はい。」と「今後も取り組む。力を尽くす。」と述べた。", "次だ。"},
+		},
+		"words that begin like a particle, after a quote": {
+			"ja", "「つらい。」もっとも、夜には直る。「はい。」ところが、夜も直らない。「はい。」ときっぱり言う。「はい。」とは言えない。",
+			[]string{"「つらい。」", "もっとも、夜には直る。", "「はい。」", "ところが、夜も直らない。", "「はい。」ときっぱり言う。", "「はい。」とは言えない。"},
 		},
 		"Japanese brackets begin a sentence": {
 			"ja", "開始した。（詳細は別紙。）「しずく」は売れた。本当！？そう。",
@@ -122,6 +129,40 @@ func TestCountIsWhatAReaderCounts(t *testing.T) {
 	for text, want := range tests {
 		if got := Count(text); got != want {
 			t.Errorf("Count(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+// What is quick to count is counted as UAX #29 has it.
+func TestCountIsThatOfTheStandard(t *testing.T) {
+	t.Parallel()
+	pieces := []string{
+		"a", "Z", " ", "~", "\n", "\r", "\r\n", "\t", "é", "e\u0301", "–", "“", "…", "\u200d", "\u2028", "、", "。", "「", "\u302a", "\u3030", "あ", "か\u3099", "ン", "ー", "ｶ\uff9e", "漢",
+		"！", "１", "～", "\uff9f", "한", "\u1100\u1161", "👩‍👩‍👧‍👦", "🇯🇵", "©\ufe0f", "\u00ad", "क्षि", "\U000e0101", "\xff",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "text"), "")
+		want := 0
+		for cluster := graphemes.FromString(text); cluster.Next(); {
+			want++
+		}
+		if got := Count(text); got != want {
+			t.Fatalf("Count(%q) = %d, want %d", text, got, want)
+		}
+	})
+}
+
+// What is quick to tell is told as the tables of Unicode have it.
+func TestIsCJKIsThatOfTheScripts(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		cjk := unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々'
+		if got := IsCJK(r); got != cjk {
+			t.Fatalf("IsCJK(%U) = %t, want %t", r, got, cjk)
+		}
+		wide := cjk && !unicode.Is(unicode.Hangul, r) || r >= 0x3001 && r <= 0x303f || r >= 0xff01 && r <= 0xff60
+		if got := IsWide(r); got != wide {
+			t.Fatalf("IsWide(%U) = %t, want %t", r, got, wide)
 		}
 	}
 }

@@ -36,7 +36,8 @@ func New() *Provider { return &Provider{} }
 //
 // What it takes, the first that there is: the feed's description when that is a summary already;
 // whole sentences of the text, or of the description; the best lines of a list; the best line of either; the title; any
-// line with a letter outside of a link. A sentence is cut, with "…", only when no whole one fits.
+// line with a letter outside of a link. Of sentences, one that cannot be understood without another is left to that.
+// A sentence is cut, with "…" and after a clause if possible, only when it says most and is longer than the summary may be.
 //
 // Errors: API/Empty when there is nothing to take, Validation/Unsupported when
 // request.MaxCharacters is below 1, and ctx's own error.

@@ -58,7 +58,10 @@ type lean struct {
 	on []int
 }
 
-// leans finds out what each sentence leans on. First mentions are looked for in all of the candidates.
+// farthest is how many sentences before another are searched for what it speaks of. It bounds the work.
+const farthest = 40
+
+// leans finds out what each sentence leans on.
 func (a *article) leans(all []sentence) {
 	title := strings.ToLower(a.title)
 	for i := range all {
@@ -79,7 +82,7 @@ func (a *article) leans(all []sentence) {
 				if strings.Contains(title, known.word) {
 					continue
 				}
-				if on := known.mentions(all[:i]); len(on) > 0 {
+				if on := known.mentions(all[max(0, i-farthest):i]); len(on) > 0 {
 					all[i].lean = lean{unexplained, on}
 					break
 				}

@@ -14,13 +14,14 @@ import (
 
 // calls are the texts of links that stand between sentences, and run into the next where a page has nothing but its
 // style between them: もっと見るその商品は.
-var calls = regexp.MustCompile(`^(?:(?:もっと(?:見る|読む|詳しく)|続き(?:を読む|はこちら)|全文を読む|詳細(?:を見る|はこちら)|詳しく(?:見る|はこちら)|記事を読む|一覧(?:を見る|へ)|画像を(?:見る|拡大(?:する)?)|拡大(?:する|画像を見る)|動画を見る)[ 　>＞»›→…]*|` +
+var calls = regexp.MustCompile(`^(?:(?:もっと(?:見る|読む|詳しく)|続き(?:を読む|はこちら)|全文を読む|詳細(?:を見る|はこちら)|詳しく(?:見る|はこちら)|一覧(?:を見る|へ))[ 　>＞»›→…]*|` +
 	`(?:Read (?:more|on)|(?:Learn|See|Show) more|View (?:gallery|(?:larger )?image)|Continue reading|Enlarge (?:this )?image|Watch now)` +
 	`(?:[ >»›→…:]*\p{Lu}|[>»›→…]+))`)
 
 // callBegins is what calls begin with.
-var callBegins = guarded{calls, []string{"もっと", "続き", "全文", "詳", "記事", "一覧", "画像", "拡大", "動画",
-	"Read", "Learn", "See", "Show", "View", "Continue", "Enlarge", "Watch"}}
+var callBegins = guarded{calls, []string{
+	"もっと", "続き", "全文", "詳", "一覧", "Read", "Learn", "See", "Show", "View", "Continue", "Enlarge", "Watch",
+}}
 
 // withoutCall takes the text of a link off a sentence that it runs into. A sentence that begins with such words itself stays.
 func withoutCall(text string) string {

@@ -25,6 +25,18 @@ func TestSplit(t *testing.T) {
 			"en", "1. Install it. 2. Run it.",
 			[]string{"Install it.", "Run it."},
 		},
+		"the text of a link that runs into a sentence": {
+			"ja", "もっと見るその商品は青い。続きを読む　値段は安い。詳細はこちら→色は三つだ。",
+			[]string{"その商品は青い。", "値段は安い。", "色は三つだ。"},
+		},
+		"words that are no text of a link": {
+			"ja", "もっと見ると違いが分かる。続きを読むために買う。拡大する市場を調べた。",
+			[]string{"もっと見ると違いが分かる。", "続きを読むために買う。", "拡大する市場を調べた。"},
+		},
+		"the text of an English link": {
+			"en", "Read moreThe bridge is open. Learn more » It was closed. Read more books.",
+			[]string{"The bridge is open.", "It was closed.", "Read more books."},
+		},
 		"full-width numbers": {
 			"ja", "１．概要を示す。倍率は１．５倍だった。",
 			[]string{"概要を示す。", "倍率は１．５倍だった。"},
