@@ -20,8 +20,9 @@ var (
 		"meanwhile|instead|for example|for instance|as a result|in addition|then|such|both|here|there|still|yet|or|nor|otherwise|" +
 		"similarly|finally|next|neither|either|all of them|some of them|none of them|most of them|the same|" +
 		"the reason was|the reason is|that is why|because of this|to do so|to that end|not everything|it's|that's|" +
-		"また|なお|しかし|一方|さらに|そのため|このため|これ|それ|そこ|ここ|ただ、|ただし|加えて|例えば|たとえば|あわせて|併せて|特に|まず|" +
-		"次に|最後に|そして|つまり|よって|従って|したがって|だが|ところが|では、|さて|すると|とはいえ|でも、|もっとも、|実際、|とりわけ|" +
+		"また|なお|しかし|一方|さらに|そのため|このため|これは|これに|これを|これが|これら|これも|これで|これと|それは|それに|それを|それが|それら|それも|それで|それと|それから|" +
+		"そこで|そこに|そこは|そこへ|そこから|ここに|ここで|ここは|ここから|ただ、|ただし|加えて|例えば|たとえば|あわせて|併せて|特に|まず|" +
+		"次に|最後に|そして|つまり|よって|従って|したがって|だが|ところが|では、|すると|とはいえ|でも、|もっとも、|実際、|とりわけ|" +
 		"ほかにも|他にも|いずれも|同様に|逆に|" +
 		"理由は|その後|その結果|同じ")
 	// counting is one of several that were announced before; the sentence before need not be the one that did.
@@ -34,7 +35,7 @@ var (
 		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`), []string{
 		"graph", "chart", "figure", "diagram", "picture", "photo", "image", "map", "screenshot", "table", "グラフ", "図", "表", "写真", "画像", "地図", "動画", "イラスト",
 	}}
-	saidSo = list("そう述べ|そう話|そう語|こう述べ|こう話|こう語|と振り返る|と笑う|そう言")
+	saidSo = list("そう述べ|そう話|そう語|こう述べ|こう話|こう語|と振り返る|と笑う|そう言|in this way|this way.")
 )
 
 // isLost says whether a sentence cannot be understood beside those that are chosen.

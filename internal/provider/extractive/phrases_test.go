@@ -111,10 +111,10 @@ func TestEnglishIsKnownByItsSmallWords(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{
 		"The town said on Monday that the bridge will be closed for the whole of August, and that a ferry takes cars.": true,
-		"De brug was het hele jaar dicht en de veerboot van de stad was vol, zei de burgemeester op maandag.":         false,
-		"Broen var lukket hele året, og færgen var fuld, sagde borgmesteren for en uge siden i byen.":                 false,
-		"Die Brücke war das ganze Jahr geschlossen, und die Fähre der Stadt war voll, sagte der Bürgermeister.":       false,
-		"Le groupe The Bridge of Sighs a donné un concert hier soir à Paris devant deux mille personnes ravies.":      false,
+		"De brug was het hele jaar dicht en de veerboot van de stad was vol, zei de burgemeester op maandag.":          false,
+		"Broen var lukket hele året, og færgen var fuld, sagde borgmesteren for en uge siden i byen.":                  false,
+		"Die Brücke war das ganze Jahr geschlossen, und die Fähre der Stadt war voll, sagte der Bürgermeister.":        false,
+		"Le groupe The Bridge of Sighs a donné un concert hier soir à Paris devant deux mille personnes ravies.":       false,
 		"The bridge": false,
 	}
 	for text, want := range tests {
