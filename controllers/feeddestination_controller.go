@@ -77,8 +77,8 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 		return true
 	}
 	r.counted = func(described *v1alpha1.FeedDestination, calls tally) {
-		described.Status.Delivered = sum(described.Status.Delivered, calls.succeeded)
-		described.Status.LastDeliveryTime = timeOrKeep(calls.lastSuccess, described.Status.LastDeliveryTime)
+		described.Status.Delivered = sum(described.Status.Delivered, calls.posts)
+		described.Status.LastDeliveryTime = timeOrKeep(calls.lastPost, described.Status.LastDeliveryTime)
 	}
 	r.resume = func(schedule.Resource, *v1alpha1.FeedDestination) {}
 	r.lastCall = func(described *v1alpha1.FeedDestination) time.Time {

@@ -17,10 +17,13 @@ import (
 
 // tally is what calls have come to since the status was written.
 type tally struct {
-	calls, succeeded, tokens int64
-	failures                 map[v1alpha1.Category]int64
-	lastFailure              *v1alpha1.Failure
-	lastSuccess              time.Time
+	calls, tokens int64
+	failures      map[v1alpha1.Category]int64
+	lastFailure   *v1alpha1.Failure
+	lastSuccess   time.Time
+	// posts is how many posts of items are known to stand since, whichever call has shown that, and lastPost when the last was.
+	posts    int64
+	lastPost time.Time
 	// today is what is to be written of the tokens of the day. It is not a count since, and not given back.
 	today schedule.Tokens
 }
@@ -34,7 +37,7 @@ func sum(counter, added int64) int64 {
 	return min(min(max(counter, 0), most)+min(max(added, 0), most), most)
 }
 
-func (t *tally) empty() bool { return t.calls == 0 }
+func (t *tally) empty() bool { return t.calls == 0 && t.posts == 0 }
 
 // count adds a call to the tally, and has it written.
 func (s *services) count(id schedule.Resource, failed *failure.Error, stage v1alpha1.Stage, tokens int64, soon bool) {
@@ -45,21 +48,38 @@ func (s *services) count(id schedule.Resource, failed *failure.Error, stage v1al
 	t.calls++
 	t.tokens = sum(t.tokens, tokens)
 	if failed == nil {
-		t.succeeded++
 		t.lastSuccess = now
 	} else {
 		t.failures[failed.Category]++
 		t.lastFailure = failure.Record(failed, stage, "", now)
 	}
-	soon = soon || found.spaced && failed == nil
+	write := s.toWrite(id, found, soon)
+	s.mu.Unlock()
+	write()
+}
+
+// posted counts a post of an item that stands now, and has that written.
+func (s *services) posted(id schedule.Resource) {
+	s.mu.Lock()
+	found := s.find(id)
+	found.tally.posts++
+	found.tally.lastPost = s.clock.Now()
+	write := s.toWrite(id, found, found.spaced)
+	s.mu.Unlock()
+	write()
+}
+
+// toWrite notes, under the lock, that a tally is to be written, and returns what sees to that.
+func (s *services) toWrite(id schedule.Resource, found *service, soon bool) func() {
 	wake, last := soon || !found.flushAhead, s.last
 	found.flushAhead = true
-	s.mu.Unlock()
-	switch {
-	case last != nil:
-		last(id)
-	case wake:
-		s.changed(id, soon)
+	return func() {
+		switch {
+		case last != nil:
+			last(id)
+		case wake:
+			s.changed(id, soon)
+		}
 	}
 }
 
@@ -95,7 +115,7 @@ func (s *services) giveBack(id schedule.Resource, taken tally) {
 	defer s.mu.Unlock()
 	t := &s.find(id).tally
 	t.calls += taken.calls
-	t.succeeded += taken.succeeded
+	t.posts += taken.posts
 	t.tokens = sum(t.tokens, taken.tokens)
 	for category, count := range taken.failures {
 		t.failures[category] += count
@@ -105,6 +125,9 @@ func (s *services) giveBack(id schedule.Resource, taken tally) {
 	}
 	if t.lastSuccess.IsZero() {
 		t.lastSuccess = taken.lastSuccess
+	}
+	if t.lastPost.IsZero() {
+		t.lastPost = taken.lastPost
 	}
 }
 

@@ -190,12 +190,13 @@ type FeedDestinationStatus struct {
 	// +optional
 	Server *DestinationServer `json:"server,omitempty"`
 
-	// Delivered is how many posts were made so far. The counters are written at most every 30 seconds.
+	// Delivered is how many posts of items were made so far, also those that were found when the answer to
+	// them was lost; notifications do not count. The counters are written at most every 30 seconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Delivered int64 `json:"delivered,omitempty"`
 
-	// LastDeliveryTime is when a post was last made.
+	// LastDeliveryTime is when a post of an item was last made, or found.
 	// +optional
 	LastDeliveryTime *metav1.Time `json:"lastDeliveryTime,omitempty"`
 }
