@@ -28,10 +28,11 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	if p.to != nil {
 		p.publication, unfit = r.compose(p, item, source)
 	}
+	source = r.mayPost(ctx, item)
 	before := item.DeepCopy()
 	claimed, lost := false, false
 	var history []v1alpha1.HistoryEntry
-	err := r.recordItem(ctx, source, item, func(live *v1alpha1.FeedItem) bool {
+	err := r.recordItem(ctx, p.source, item, func(live *v1alpha1.FeedItem) bool {
 		claimed, lost = false, false
 		if row := lifecycle.RowOf(live, p.destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
 			lost = true // somebody else has gone on with it
@@ -55,8 +56,18 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	return r.publish(ctx, item, p)
 }
 
+// mayPost reads again, right before a post is claimed, whether the source of an item wants posts: what came before may
+// have taken minutes, and somebody may have stopped it meanwhile. It returns the source as it is now; nil: there is to be no post.
+func (r *FeedItemReconciler) mayPost(ctx context.Context, item *v1alpha1.FeedItem) *v1alpha1.FeedSource {
+	source, err := sourceOf(ctx, r.Client, item)
+	if err != nil || source == nil || source.Spec.Suspend {
+		return nil
+	}
+	return source
+}
+
 // claimPost writes on an item what is decided about a delivery and, if it is to be posted now, the
-// intent; it says whether that is so.
+// intent; it says whether that is so. Without a source nothing is posted now.
 func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
 	now := r.Clock.Now()
 	row := lifecycle.RowOf(item, p.destination)
@@ -75,6 +86,8 @@ func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1
 		return false // it has ended, or is not to be posted yet
 	}
 	switch {
+	case source == nil:
+		return false
 	case !source.Delivers(p.destination):
 		settle(lifecycle.DeliveryOutcome{Dropped: true})
 	case unfit != nil && lifecycle.MustLook(row):

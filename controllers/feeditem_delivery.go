@@ -78,12 +78,16 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 ) (ctrl.Result, error) {
 	var ready []*post
 	defer func() { giveBackAll(ready) }()
-	if outcome.Summary != nil && ctx.Err() == nil { // no new claim once the manager is stopping
+	wants := r.mayPost(ctx, item)
+	if outcome.Summary != nil && wants != nil && ctx.Err() == nil { // no new claim once the manager is stopping
 		summarized := item.DeepCopy()
 		summarized.Status.Summary = outcome.Summary
 		for _, ref := range outcome.Destinations {
 			if lifecycle.RowOf(item, ref.Name) != nil {
 				continue // somebody has removed the summary by hand; what is recorded of the delivery counts
+			}
+			if !wants.Delivers(ref.Name) {
+				continue
 			}
 			p, err := r.postTo(ctx, source, ref.Name)
 			if err != nil || p.to == nil || p.unavailable != "" {

@@ -92,8 +92,7 @@ func (r *FeedItemReconciler) stillWanted(ctx context.Context, item *v1alpha1.Fee
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(item), &now); err != nil || now.UID != item.UID || !now.DeletionTimestamp.IsZero() {
 		return false
 	}
-	source, err := sourceOf(ctx, r.Client, item)
-	if err != nil || source == nil || source.Spec.Suspend || !source.Delivers(p.destination) {
+	if source := r.mayPost(ctx, item); source == nil || !source.Delivers(p.destination) {
 		return false
 	}
 	_, revision, _, _ := r.Services.standing(p.resource)
