@@ -50,11 +50,12 @@ func (t *transport) refusal(request *http.Request, answer *http.Response, body [
 		Status:     status,
 		RetryAfter: t.wait(status, answer.Header),
 	}
-	says := func(sentence string) string {
-		if words == "" {
-			return sentence + "."
+	// What a person is to do comes first: of a token that it does not know any more, a server may say "token not supplied".
+	says := func(sentences ...string) string {
+		if words != "" {
+			sentences = append(sentences, "The server says: "+strings.TrimRight(words, ".")+".")
 		}
-		return sentence + ": " + strings.TrimRight(words, ".") + "."
+		return strings.Join(sentences, " ")
 	}
 	switch {
 	case status >= 300 && status <= 399:
@@ -63,32 +64,31 @@ func (t *transport) refusal(request *http.Request, answer *http.Response, body [
 			"Use the address that it redirects to.", t.host, status)
 	case status == http.StatusUnauthorized:
 		failed.Type = failure.TypeCredentials
-		failed.Message = says(t.host+" refused the access token") + " Make a new one in the preferences of the account, under Development."
+		failed.Message = says(t.host+" refused the access token.", "Make a new one in the preferences of the account, under Development.")
 	case status == http.StatusForbidden:
 		failed.Type = failure.TypeCredentials
-		failed.Message = says(t.host + " refused the request with 403")
 		if lacksScope(answer.Header, words) {
 			failed.Err = errScope
 		}
 		if words == "" && failed.Err == nil { // one post that a firewall does not like says nothing of the token
 			failed.Category, failed.Type = v1alpha1.CategoryAPI, failure.TypeHTTPStatus
 		}
-		failed.Message += " " + forbidden(request.Method, failed.Err != nil, words)
+		failed.Message = says(t.host+" refused the request with 403.", forbidden(request.Method, failed.Err != nil, words))
 	case status == http.StatusNotFound:
-		failed.Message = says(t.host+" answered 404") + " Is this a Mastodon server?"
+		failed.Message = says(t.host+" answered 404.", "Is this a Mastodon server?")
 	case status == http.StatusTooManyRequests:
 		failed.Type = failure.TypeThrottled
 		failed.Message = t.host + " answered 429: it was asked too often."
 	case status == http.StatusPaymentRequired:
 		failed.Type, failed.Quota = failure.TypeQuotaSpent, true
-		failed.Message = says(t.host + " answered 402")
+		failed.Message = says(t.host + " answered 402.")
 	case failed.Category == v1alpha1.CategoryValidation:
 		if tooLong(status, words) {
 			failed.Type = failure.TypeTooLong
 		}
-		failed.Message = says(fmt.Sprintf("%s refused the request with %d", t.host, status))
+		failed.Message = says(fmt.Sprintf("%s refused the request with %d.", t.host, status))
 	default:
-		failed.Message = says(strings.TrimSpace(fmt.Sprintf("%s answered %d %s", t.host, status, http.StatusText(status))))
+		failed.Message = says(strings.TrimSpace(fmt.Sprintf("%s answered %d %s", t.host, status, http.StatusText(status))) + ".")
 	}
 	return failed
 }

@@ -76,7 +76,11 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		},
 		"401": {
 			answer{401, nil, `{"error":"The access token is invalid"}`},
-			outcome{v1alpha1.CategoryAuth, failure.TypeCredentials, 401, true}, "refused the access token: The access token is invalid. Make a new one",
+			outcome{v1alpha1.CategoryAuth, failure.TypeCredentials, 401, true}, "refused the access token. Make a new one in the preferences of the account, under Development. The server says: The access token is invalid.",
+		},
+		"401 of a server that says it was not told the token": {
+			answer{401, nil, `{"error":"Unauthorized: token not supplied"}`},
+			outcome{v1alpha1.CategoryAuth, failure.TypeCredentials, 401, true}, "under Development. The server says: Unauthorized: token not supplied.",
 		},
 		"402": {answer{402, nil, ``}, outcome{v1alpha1.CategoryRateLimit, failure.TypeQuotaSpent, 402, true}, ""},
 		"403 for the scope": {
@@ -89,7 +93,7 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		},
 		"403 for the account": {
 			answer{403, nil, `{"error":"Your login is currently disabled"}`},
-			outcome{v1alpha1.CategoryAuth, failure.TypeCredentials, 403, true}, "Your login is currently disabled. The access token may lack a scope, or the account be suspended",
+			outcome{v1alpha1.CategoryAuth, failure.TypeCredentials, 403, true}, "403. The access token may lack a scope, or the account be suspended, disabled or unconfirmed. The server says: Your login is currently disabled.",
 		},
 		"403 of a firewall": {answer{403, nil, html}, outcome{v1alpha1.CategoryAPI, failure.TypeHTTPStatus, 403, true}, "firewall"},
 		"404": {
