@@ -78,7 +78,7 @@ func TestALookupThatHangsKeepsNoSlotElsewhere(t *testing.T) {
 	w := newWorld(t)
 	hangs, busy := w.mastodon(), w.mastodon()
 	w.openDestination("hangs", hangs.URL, patient)
-	w.openDestination("busy", busy.URL, one)
+	w.openDestination("busy", busy.URL)
 	hangs.OnPost(func(p *mastodontest.Pending) bool { p.Reset(); return true })
 	busy.OnPost(func(p *mastodontest.Pending) bool {
 		p.Answer(http.StatusTooManyRequests, "application/json", `{"error":"slow down"}`)

@@ -22,9 +22,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
-// one lets one request to a destination be under way at a time.
-func one(described *v1alpha1.FeedDestination) { described.Spec.MaxConcurrent = new(int32(1)) }
-
 func suspended(described *v1alpha1.FeedDestination) { described.Spec.Suspend = true }
 
 // order returns the articles of posts, in the order in which they were published.
@@ -70,7 +67,7 @@ func refusedUntilReset(t *testing.T, w *world, refused string) {
 	const n = 6
 	reset := w.clock.Now().Add(3 * time.Hour)
 	server := w.mastodon()
-	w.openDestination("press", server.URL, one)
+	w.openDestination("press", server.URL)
 	asked := w.watch(server, func(rw http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost || !w.clock.Now().Before(reset) {
 			return false
@@ -164,7 +161,7 @@ func TestASuspensionStopsEveryPost(t *testing.T) {
 		const n = 6
 		w := newWorld(t)
 		server := w.mastodon()
-		w.destination("press", server.URL, suspended, one)
+		w.destination("press", server.URL, suspended)
 		web := feedtest.New(t)
 		web.List(web.Entries("news", n)...)
 		w.source("news", web.FeedURL(), postsTo("press"))

@@ -107,9 +107,11 @@ type FeedDestinationSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="minInterval must be from 0s to 24h"
 	MinInterval *metav1.Duration `json:"minInterval,omitempty"`
 
-	// MaxConcurrent is how many requests are under way at the same time at most.
+	// MaxConcurrent is how many requests are under way at the same time at most. With one, what is ready at the
+	// same time is posted in the order in which the entries were published; with two or more, one may overtake
+	// another on its way. Default: 1.
 	// +optional
-	// +kubebuilder:default=2
+	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
@@ -244,7 +246,7 @@ type FeedDestinationList struct {
 // Defaults of FeedDestinationSpec, for objects that were written without them.
 const (
 	DefaultDestinationTimeout     = 30 * time.Second
-	DefaultDestinationConcurrency = 2
+	DefaultDestinationConcurrency = 1
 	DefaultDeliveryRetries        = 10
 	DefaultMaxHashtags            = 5
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
-// queues counts when all feeds list new entries at once and the destination takes two posts at a
+// queues counts when all feeds list new entries at once and the destination takes as few posts at a
 // time, as by default: an item that has to wait for its turn costs one write more.
 func (m *writeCount) queues(ctx context.Context) ([]row, error) {
 	progress("Counting writes: later polls, while posts have to wait for each other …")
