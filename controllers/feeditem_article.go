@@ -73,7 +73,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	if host != "" {
 		r.Stream.ArticleRead(item, reading, host, r.Clock.Now())
 	}
-	if outcome, known := judgedBefore(item, source, text); known && !r.releases(ctx, item).Frees(item) {
+	if outcome, known := judgedBefore(item, source, text); known && !releasesOf(ctx, r.Client, item).Frees(item) {
 		outcome.Began = open.since
 		result, err = r.settle(ctx, item, source, outcome)
 		return true, result, err

@@ -159,7 +159,7 @@ func (r *FeedItemReconciler) writeOutcome(ctx context.Context, item *v1alpha1.Fe
 ) (*v1alpha1.FeedItem, error) {
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	began, now, releases := item.DeepCopy(), r.Clock.Now(), r.releases(ctx, item, outcome.ProviderFailures...)
+	began, now, releases := item.DeepCopy(), r.Clock.Now(), releasesOf(ctx, r.Client, item, outcome.ProviderFailures...)
 	var settled, ended *v1alpha1.FeedItem
 	var history []v1alpha1.HistoryEntry
 	write := func(outcome lifecycle.Outcome) error {

@@ -15,7 +15,7 @@ import (
 // one that is to be made, and makes it. It returns the item as it is then; nil where somebody else
 // works on the delivery.
 func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
-	p.releases = r.releases(ctx, item)
+	p.releases = releasesOf(ctx, r.Client, item)
 	view := r.freed(item, p.releases)
 	began, freed := *lifecycle.RowOf(item, p.destination), *lifecycle.RowOf(view, p.destination)
 	if p.decided == nil && lifecycle.MustLook(&freed) {

@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -140,7 +139,7 @@ func (r *FeedItemReconciler) next(ctx context.Context, item *v1alpha1.FeedItem) 
 	step := lifecycle.Next(item, r.Clock.Now())
 	switch step.Action {
 	case lifecycle.Rest, lifecycle.Wait, lifecycle.Deliver, lifecycle.Tell:
-		if lifecycle.Revived(item, r.curedBy(ctx, item.Namespace)) {
+		if lifecycle.Revived(item, curedBy(ctx, r.Client, item.Namespace)) {
 			step.Action = lifecycle.Reset
 			break
 		}
@@ -148,20 +147,6 @@ func (r *FeedItemReconciler) next(ctx context.Context, item *v1alpha1.FeedItem) 
 	case lifecycle.Acknowledge, lifecycle.Reset, lifecycle.Summarize, lifecycle.Finish:
 	}
 	return step
-}
-
-// curedBy returns what says when credentials that were refused have been replaced last.
-func (r *FeedItemReconciler) curedBy(ctx context.Context, namespace string) func(v1alpha1.Stage, string) time.Time {
-	return func(stage v1alpha1.Stage, name string) time.Time {
-		var service serviceObject = &v1alpha1.AIProvider{}
-		if stage == v1alpha1.StageDeliver {
-			service = &v1alpha1.FeedDestination{}
-		}
-		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service); err != nil {
-			return time.Time{} // not there, so not cured
-		}
-		return timeOf(service.Service().ReleasedTime)
-	}
 }
 
 // nothingToDo answers for items that are finished, going, or not due yet.

@@ -23,7 +23,7 @@ import (
 // deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
 // the item for the others.
 func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
-	view := r.freed(item, r.releases(ctx, item))
+	view := r.freed(item, releasesOf(ctx, r.Client, item))
 	due, err := r.duePosts(ctx, view, source)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -175,7 +175,7 @@ func (r *FeedItemReconciler) recordDelivery(ctx context.Context, item *v1alpha1.
 	ctx, cancel := recording(ctx)
 	defer cancel()
 	before, now := item.DeepCopy(), r.Clock.Now()
-	outcome.Releases = r.releases(ctx, item) // those that came during the call too: it counts for them
+	outcome.Releases = releasesOf(ctx, r.Client, item) // those that came during the call too: it counts for them
 	var written *v1alpha1.FeedItem
 	var history []v1alpha1.HistoryEntry
 	err := r.recordItem(ctx, p.source, item, func(live *v1alpha1.FeedItem) bool {

@@ -69,7 +69,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	turn := r.Schedule.Enter(scheduleKey(itemKey, client.ObjectKeyFromObject(item)))
 	defer turn.Leave()
 	if action == lifecycle.Deliver {
-		view := r.freed(item, r.releases(ctx, item))
+		view := r.freed(item, releasesOf(ctx, r.Client, item))
 		for i := range view.Status.Deliveries {
 			row := &view.Status.Deliveries[i]
 			if at, open := lifecycle.Due(row, now); open && !at.After(now) {

@@ -123,14 +123,14 @@ func failedItems(ctx context.Context, reader client.Reader, object client.Object
 	return nil, nil
 }
 
-// releases are those that may concern an item, or an attempt at it that has failed at providers.
-func (r *FeedItemReconciler) releases(ctx context.Context, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.Releases {
+// releasesOf are those that may concern an item, or an attempt at it that has failed at providers.
+func releasesOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.Releases {
 	known := lifecycle.Releases{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
-	if source, err := sourceOf(ctx, r.Client, item); err == nil && source != nil {
+	if source, err := sourceOf(ctx, reader, item); err == nil && source != nil {
 		known.Source = timeOf(source.Status.ReleasedTime)
 	}
 	forced := func(service serviceObject, name string) time.Time {
-		return r.forcedTime(ctx, service, item.Namespace, name)
+		return forcedTime(ctx, reader, service, item.Namespace, name)
 	}
 	if item.Status.Summary == nil {
 		for _, failed := range append(failures, item.Status.ProviderFailures...) {
@@ -150,7 +150,7 @@ func (r *FeedItemReconciler) released(ctx context.Context, item *v1alpha1.FeedIt
 	if lifecycle.LastFailure(item).IsZero() {
 		return step
 	}
-	next := r.releases(ctx, item).Next(item, step, r.Clock.Now())
+	next := releasesOf(ctx, r.Client, item).Next(item, step, r.Clock.Now())
 	if next.Action != lifecycle.Summarize {
 		return next
 	}
@@ -173,7 +173,7 @@ func (r *FeedItemReconciler) released(ctx context.Context, item *v1alpha1.FeedIt
 // attempt began that has failed there and goes on with the next one.
 func (r *FeedItemReconciler) retriedSince(ctx context.Context, source *v1alpha1.FeedSource, open *openAttempt) bool {
 	for _, ref := range slices.Concat(source.Spec.Providers, source.Judges()) {
-		if open.HasFailed(ref.Name) && r.forcedTime(ctx, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
+		if open.HasFailed(ref.Name) && forcedTime(ctx, r.Client, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
 			return true
 		}
 	}
@@ -181,11 +181,25 @@ func (r *FeedItemReconciler) retriedSince(ctx context.Context, source *v1alpha1.
 }
 
 // forcedTime is when somebody last asked for a retry of what has failed at a service.
-func (r *FeedItemReconciler) forcedTime(ctx context.Context, service serviceObject, namespace, name string) time.Time {
-	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, service); err != nil {
+func forcedTime(ctx context.Context, reader client.Reader, service serviceObject, namespace, name string) time.Time {
+	if err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, service); err != nil {
 		return time.Time{} // not there, so nobody has asked
 	}
 	return timeOf(service.Service().ForcedTime)
+}
+
+// curedBy returns what says when credentials that were refused have been replaced last.
+func curedBy(ctx context.Context, reader client.Reader, namespace string) func(v1alpha1.Stage, string) time.Time {
+	return func(stage v1alpha1.Stage, name string) time.Time {
+		var service serviceObject = &v1alpha1.AIProvider{}
+		if stage == v1alpha1.StageDeliver {
+			service = &v1alpha1.FeedDestination{}
+		}
+		if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service); err != nil {
+			return time.Time{} // not there, so not cured
+		}
+		return timeOf(service.Service().ReleasedTime)
+	}
 }
 
 // freed is an item as it is with what is released, to decide by. What is written is worked out on

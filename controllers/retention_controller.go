@@ -53,6 +53,9 @@ func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 	}
 	now := r.Clock.Now()
 	outlived, next := expire(&source, items, now)
+	if outlived, err = r.unwanted(ctx, &source, outlived, now); err != nil {
+		return ctrl.Result{}, err
+	}
 	if outlived, err = r.remembered(ctx, &source, outlived, now); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -107,16 +110,38 @@ func newestFinished(items []v1alpha1.FeedItem) []*v1alpha1.FeedItem {
 }
 
 // worth orders the items of which there are too many; those that are worth least go first. A failed one is there for a
-// person to see; and last goes the one with which something is still to be done: somebody is to be told of it,
-// or it is to be tried again.
+// person to see; and last goes the one of which somebody is still to be told.
 func worth(item *v1alpha1.FeedItem, now time.Time) int {
 	switch {
-	case lifecycle.Next(item, now).Action != lifecycle.Rest:
+	case lifecycle.Next(item, now).Action == lifecycle.Tell:
 		return 2
 	case item.Status.Phase == v1alpha1.PhaseFailed:
 		return 1
 	}
 	return 0
+}
+
+// unwanted leaves out the items that are to be tried again. Most often nothing on them says so: somebody has asked for that at
+// their source, a moment ago perhaps, or at a provider or a destination.
+func (r *RetentionReconciler) unwanted(
+	ctx context.Context, source *v1alpha1.FeedSource, items []*v1alpha1.FeedItem, now time.Time,
+) ([]*v1alpha1.FeedItem, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	var live v1alpha1.FeedSource
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(source), &live); err != nil || live.UID != source.UID {
+		return nil, client.IgnoreNotFound(err)
+	}
+	asked := retry{token: retryToken(&live), last: live.Status.LastHandledRetry}
+	return slices.DeleteFunc(items, func(item *v1alpha1.FeedItem) bool {
+		if asked.isNew() && item.Status.Phase == v1alpha1.PhaseFailed {
+			return true
+		}
+		releases := releasesOf(ctx, r.Client, item)
+		releases.Source = timeOf(live.Status.ReleasedTime)
+		return lifecycle.Revived(item, curedBy(ctx, r.Client, item.Namespace)) || releases.Wants(item, now)
+	}), nil
 }
 
 // remembered leaves out the items whose entries are not in the source's memory: the poll that made them was cut off, and

@@ -161,3 +161,27 @@ func TestWhatIsNeverRememberedIsRemovedInTheEnd(t *testing.T) {
 	w.clock.Step(7*24*time.Hour + time.Minute)
 	w.retain(source, 0)
 }
+
+// R2.10, R3.7: what has failed is kept however old it is once somebody has asked for another try, until that was made: most often
+// nothing on the item says so.
+func TestWhatIsToBeTriedAgainIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 3)...)
+	mend := failing(web)
+	w := newWorld(t)
+	source := w.source("news", web.FeedURL(), triedAgain(0), keepMost(100), rarely)
+	w.untilItems("news", eachOf(3, inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonRetryLimitExceeded)))
+	w.change(source, `{"spec":{"suspend":true}}`) // so that their turn is far away
+	w.untilSource("news", saysOf(v1alpha1.ReasonSuspended))
+	w.retryAll(source, "news", "again")
+	w.clock.Step(31 * 24 * time.Hour)
+	w.untilUpToDate()
+	w.retain(source, 3)
+	mend()
+	w.change(source, `{"spec":{"suspend":false}}`)
+	w.untilItems("news", allProcessed(3))
+	w.clock.Step(31 * 24 * time.Hour)
+	w.untilUpToDate()
+	w.retain(source, 0)
+}

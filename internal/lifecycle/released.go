@@ -99,6 +99,16 @@ func (r Releases) Next(item *v1alpha1.FeedItem, step Step, now time.Time) Step {
 	return step
 }
 
+// Wants says that a finished item is not done with: it is to be tried again, by what stands on it or by a release.
+func (r Releases) Wants(item *v1alpha1.FeedItem, now time.Time) bool {
+	switch r.Next(item, Next(item, now), now).Action {
+	case Rest, Tell, Acknowledge:
+		return false
+	case Wait, Reset, Summarize, Deliver, Finish:
+	}
+	return true
+}
+
 // Frees says that the attempt at a summary which failed last did so before the release of the
 // source, or of a provider that has failed in it.
 func (r Releases) Frees(item *v1alpha1.FeedItem) bool {
