@@ -80,7 +80,8 @@ func facts(text string) float64 {
 var (
 	ofWeight = list("solution|mitigation|workaround|remediation|impact|cause|root cause|what happened|results|findings|summary|fix|" +
 		"what we found|resolution|対策|影響|原因|結果|要点|ポイント|脆弱性の内容|まとめ|詳細情報|修正")
-	ofCourtesy = list("investigating|monitoring|resolved|credit|credits|acknowledgements|acknowledgments|acknowledgement|timeline|references|thanks|謝辞|参考|参考情報|更新履歴")
+	ofCourtesy = list("investigating|monitoring|resolved|credit|credits|acknowledgements|acknowledgments|acknowledgement|timeline|references|thanks|" +
+		"謝辞|参考|参考情報|更新履歴")
 )
 
 // section returns the factor for what is below a heading.
