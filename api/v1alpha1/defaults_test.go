@@ -78,7 +78,7 @@ func TestTheAPIServerFillsInDefaults(t *testing.T) {
 		"a destination that says nothing but where": { // R3.4, R4.1
 			kind: "FeedDestination",
 			want: map[string]any{
-				"spec.timeout": "30s", "spec.maxConcurrent": int64(2), "spec.minInterval": nil, "spec.template": nil, "spec.retry": nil,
+				"spec.timeout": "30s", "spec.maxConcurrent": int64(1), "spec.minInterval": nil, "spec.template": nil, "spec.retry": nil,
 				"spec.suspend": nil, "spec.mastodon": aMastodon,
 				"status": map[string]any{"observedGeneration": int64(-1)},
 			},

@@ -121,7 +121,7 @@ func TestGettersOfADestination(t *testing.T) {
 		want map[string]any
 	}{
 		"nothing is said": {want: map[string]any{
-			"Timeout": 30 * time.Second, "MinInterval": time.Duration(0), "MaxConcurrent": 2, "MaxRetries": 10,
+			"Timeout": 30 * time.Second, "MinInterval": time.Duration(0), "MaxConcurrent": 1, "MaxRetries": 10,
 			"RetryDelays": []any{5 * time.Minute, 24 * time.Hour, 2}, "MaxHashtags": 5, "Suspended": false,
 		}},
 		"everything is said": {
@@ -138,7 +138,7 @@ func TestGettersOfADestination(t *testing.T) {
 		"no retry is wanted, which is not the same as nothing said": {
 			spec: v1alpha1.FeedDestinationSpec{Retry: &v1alpha1.DeliveryRetryPolicy{MaxRetries: new(int32(0))}},
 			want: map[string]any{
-				"Timeout": 30 * time.Second, "MinInterval": time.Duration(0), "MaxConcurrent": 2, "MaxRetries": 0,
+				"Timeout": 30 * time.Second, "MinInterval": time.Duration(0), "MaxConcurrent": 1, "MaxRetries": 0,
 				"RetryDelays": []any{5 * time.Minute, 24 * time.Hour, 2}, "MaxHashtags": 5, "Suspended": false,
 			},
 		},
