@@ -129,16 +129,10 @@ func (m *memory) first(source *v1alpha1.FeedSource, begun int) polling.First {
 func (m *memory) remember(entries []feed.Entry, plan polling.Plan) {
 	m.listed = len(entries) > 0
 	if plan.Held == 0 {
-		for _, entry := range entries {
-			m.book.Remember(feed.Identify(entry))
-		}
+		m.book.RememberListed()
 		return
 	}
-	for _, entry := range entries {
-		if keys := feed.Identify(entry); m.book.Known(keys) {
-			m.book.Remember(keys)
-		}
-	}
+	m.book.RememberKnown()
 	for _, list := range [][]feed.Entry{plan.Remember, plan.Create} {
 		for _, entry := range list {
 			m.book.Remember(feed.Identify(entry))

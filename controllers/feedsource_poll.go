@@ -49,6 +49,8 @@ type findings struct {
 	filtersFailing string
 	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
 	rebuilt int
+	// identity is how far GUIDs and URLs identify entries; nil where the document says nothing of them.
+	identity *identity
 }
 
 // poll asks for the feed once, makes items of what is new, and records how it went. It returns
@@ -213,7 +215,8 @@ func (r *FeedSourceReconciler) take(
 	entries := document.Entries
 	book := memory.book
 	book.Observe(entries)
-	unremembered := len(book.Fresh(entries))
+	found.identity = identityOf(book, len(entries))
+	unremembered := len(book.Fresh())
 	var items []v1alpha1.FeedItem
 	var err error
 	if unremembered > 0 || !memory.complete { // else they tell nothing that is not remembered
@@ -226,11 +229,11 @@ func (r *FeedSourceReconciler) take(
 		if hidesSecret(&items[i]) {
 			continue
 		}
-		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL); !book.Known(keys) {
+		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL, items[i].Spec.Title); !book.Known(keys) {
 			book.Remember(keys)
 		}
 	}
-	fresh := book.Fresh(entries)
+	fresh := book.Fresh()
 	// A poll that was cut off may have made items that the memory does not know of.
 	begun := unremembered - len(fresh)
 	sifted, err := watch.siftFresh(ctx, source, memory, fresh)

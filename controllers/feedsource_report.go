@@ -128,6 +128,7 @@ func (r *report) apply(source *v1alpha1.FeedSource) bool {
 		setDamaged(source, found.damage, r.at)
 		setPaused(source, found, r.at)
 		setRebuilt(source, found.rebuilt, r.at)
+		setIdentityShared(source, found.identity, r.at)
 	}
 	setFiltersFailing(source, found.judged, found.filtersFailing, r.at)
 	if apiequality.Semantic.DeepEqual(before, status) && r.isRecorded(source) {

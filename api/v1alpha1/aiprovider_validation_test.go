@@ -155,14 +155,20 @@ var feedMemoryRules = map[string]rule{
 		{absent{}, "Required value"},
 	}}.beside(map[string]any{"data.itemsToday.created": int64(1)}),
 	"a ttl is a year of minutes at most":         numbers("FeedMemory", "data.ttlMinutes", 0, 366*24*60),
-	"the GUIDs have up to 480,000 characters":    hashes("data.guids"),
-	"the URLs have up to 480,000 characters":     hashes("data.urls"),
-	"the contents have up to 480,000 characters": hashes("data.contents"),
+	"a memory has a version":                     counts("FeedMemory", "data.version", 0),
+	"GUIDs are trusted after ten documents":      numbers("FeedMemory", "data.guidsUntrustedFor", 0, 10),
+	"URLs are trusted after ten documents":       numbers("FeedMemory", "data.urlsUntrustedFor", 0, 10),
+	"the GUIDs have up to 480,000 characters":    hashes("data.guids", 480_000),
+	"the URLs have up to 480,000 characters":     hashes("data.urls", 480_000),
+	"the contents have up to 480,000 characters": hashes("data.contents", 480_000),
+	"the texts have up to 240,000 characters":    hashes("data.texts", 240_000),
+	"shared values have up to 32,000 characters": hashes("data.shared", 32_000),
+	"reused values have up to 32,000 characters": hashes("data.reused", 32_000),
 }
 
 // hashes are ASCII: three bytes a character would be more than a request may have.
-func hashes(field string) rule {
-	r := texts("FeedMemory", field, false, 480_000)
+func hashes(field string, longest int) rule {
+	r := texts("FeedMemory", field, false, longest)
 	r.valid = append(r.valid[:2], "", absent{})
 	return r
 }

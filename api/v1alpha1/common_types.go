@@ -57,6 +57,9 @@ const (
 	// ConditionMemoryRebuilt says that the source's FeedMemory had disappeared, and that
 	// everything the feed listed then was marked as seen without becoming an item.
 	ConditionMemoryRebuilt = "MemoryRebuilt"
+	// ConditionIdentityShared says that the feed gives one GUID or link to different entries, or another one to the
+	// same entries in each poll, so that these do not say which entry it is.
+	ConditionIdentityShared = "IdentityShared"
 )
 
 // Reasons of conditions and Events.
@@ -124,6 +127,12 @@ const (
 	ReasonDestinationMissing = "DestinationMissing"
 	// ReasonMemoryMissing says that the FeedMemory of a source that has been polled before is not there.
 	ReasonMemoryMissing = "MemoryMissing"
+	// ReasonGUIDsShared says that GUIDs of the feed do not identify its entries.
+	ReasonGUIDsShared = "GUIDsShared"
+	// ReasonURLsShared says that links of the feed do not identify its entries.
+	ReasonURLsShared = "URLsShared"
+	// ReasonGUIDsAndURLsShared says that neither do.
+	ReasonGUIDsAndURLsShared = "GUIDsAndURLsShared"
 )
 
 // Phase is where a FeedItem is in its life.

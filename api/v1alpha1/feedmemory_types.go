@@ -45,13 +45,52 @@ type FeedMemoryData struct {
 	// +optional
 	ItemsToday ItemsToday `json:"itemsToday,omitzero"`
 
-	// GUIDsUntrusted is set once two entries of one document shared a GUID.
+	// Version is the form of what follows. 2 has titles, and distrusts single values; what has no version
+	// is read as well.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Version int32 `json:"version,omitempty"`
+
+	// GUIDsUntrusted is set while no GUID of the feed identifies anything, because most entries of a document had theirs in
+	// common with others.
 	// +optional
 	GUIDsUntrusted bool `json:"guidsUntrusted,omitempty"`
 
-	// URLsUntrusted is set once two entries of one document shared a URL.
+	// GUIDsUntrustedFor is how many documents without such a reason must come before GUIDs are trusted again.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	GUIDsUntrustedFor int32 `json:"guidsUntrustedFor,omitempty"`
+
+	// URLsUntrusted is the same for URLs.
 	// +optional
 	URLsUntrusted bool `json:"urlsUntrusted,omitempty"`
+
+	// URLsUntrustedFor is the same for URLs.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	URLsUntrustedFor int32 `json:"urlsUntrustedFor,omitempty"`
+
+	// GUIDsChanging is set while most entries come with another GUID in each poll: a new one does not mean a new entry, and
+	// titles decide where there is no URL.
+	// +optional
+	GUIDsChanging bool `json:"guidsChanging,omitempty"`
+
+	// URLsChanging is the same for URLs: titles decide where there is no GUID.
+	// +optional
+	URLsChanging bool `json:"urlsChanging,omitempty"`
+
+	// Shared are the hashes of the GUIDs, URLs and titles that different entries have come with, in the form
+	// of guids. They identify nothing.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32000
+	Shared string `json:"shared,omitempty"`
+
+	// Reused are the hashes of the GUIDs and URLs that have come once with what may be another entry, in the same form.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32000
+	Reused string `json:"reused,omitempty"`
 
 	// GUIDs are the hashes of the GUIDs that were seen: 8 bytes each, the least recently seen
 	// first, base64.
@@ -64,10 +103,16 @@ type FeedMemoryData struct {
 	// +kubebuilder:validation:MaxLength=480000
 	URLs string `json:"urls,omitempty"`
 
-	// Contents are the hashes of the titles and contents that were seen, in the same form.
+	// Contents are the hashes of the titles and contents of entries that nothing else identifies, in the same form.
 	// +optional
 	// +kubebuilder:validation:MaxLength=480000
 	Contents string `json:"contents,omitempty"`
+
+	// Texts are the hashes of the titles and contents of the latest other entries, in the same form: should their GUIDs and
+	// URLs come to identify nothing, these do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=240000
+	Texts string `json:"texts,omitempty"`
 }
 
 // FeedMemory is what the operator remembers of a FeedSource: which entries were ever seen, in a

@@ -426,7 +426,7 @@ type FeedSourceStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Conditions of the source: Ready; Reconciling or Stalled while they are True;
-	// CreationPaused, Damaged, FiltersFailing, MemoryRebuilt and NotificationsBlocked where they happened.
+	// CreationPaused, Damaged, FiltersFailing, IdentityShared, MemoryRebuilt and NotificationsBlocked where they happened.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

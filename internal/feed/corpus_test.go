@@ -74,7 +74,7 @@ func TestCorpus(t *testing.T) {
 }
 
 func namesOf(entries []Entry) map[string]bool {
-	trust := Trust{}.Observe(entries)
+	trust := trustIn(entries)
 	names := map[string]bool{}
 	for _, entry := range entries {
 		names[ItemName("source", "uid", entry, trust)] = true

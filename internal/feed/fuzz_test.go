@@ -57,7 +57,7 @@ func FuzzParse(f *testing.F) {
 		if len(document.Entries) > MaxEntries || utf8.RuneCountInString(document.Title) > 512 || len(document.Format) > 64 {
 			t.Fatalf("%d entries, title %q, format %q", len(document.Entries), document.Title, document.Format)
 		}
-		trust := Trust{}.Observe(document.Entries)
+		trust := trustIn(document.Entries)
 		if len(distinct(document.Entries)) != len(document.Entries) {
 			t.Fatal("an entry is there twice, or says nothing")
 		}
@@ -129,11 +129,11 @@ func FuzzIdentity(f *testing.F) {
 		if keys != Identify(entry) || keys.Content.IsZero() || keys.GUID.IsZero() != (guid == "") || keys.URL.IsZero() != (entry.URL == "") {
 			t.Fatalf("%+v has the keys %v", entry, keys)
 		}
-		if item := IdentifyItem(entry.GUID, entry.URL); item.GUID != keys.GUID || item.URL != keys.URL {
+		if item := IdentifyItem(entry.GUID, entry.URL, entry.Title); item.GUID != keys.GUID || item.URL != keys.URL || item.Title != keys.Title {
 			t.Fatalf("the item of %+v has the keys %v, want %v", entry, item, keys)
 		}
 		for _, trust := range []Trust{{}, {GUIDsUntrusted: true}, {URLsUntrusted: true}, {GUIDsUntrusted: true, URLsUntrusted: true}} {
-			if keys.Trusted(trust) == (Keys{}) {
+			if keys.Trusted(trust).First().IsZero() {
 				t.Fatalf("%+v cannot be known under %+v", entry, trust)
 			}
 			if name := ItemName("news", source, entry, trust); name != ItemName("news", source, entry, trust) || !objectName.MatchString(name) {

@@ -9,46 +9,14 @@ import (
 	"strings"
 )
 
-// Trust is how far a feed can be trusted to give different entries different attributes. A mark,
-// once set, is never taken back.
+// Trust is how far a feed can be trusted to give different entries different attributes. The zero Trust trusts all.
 type Trust struct {
-	// GUIDsUntrusted is set once two different entries of one document shared a GUID.
+	// GUIDsUntrusted is set while no GUID of the feed identifies anything.
 	GUIDsUntrusted bool
-	// URLsUntrusted is set once two different entries of one document shared a canonical URL.
+	// URLsUntrusted is set while no URL of the feed identifies anything.
 	URLsUntrusted bool
-}
-
-// Observe returns the trust that is left after a document with these entries.
-func (t Trust) Observe(entries []Entry) Trust {
-	guids, urls := Shared(entries)
-	t.GUIDsUntrusted = t.GUIDsUntrusted || len(guids) > 0
-	t.URLsUntrusted = t.URLsUntrusted || len(urls) > 0
-	return t
-}
-
-// Shared returns the GUIDs and the URLs that different entries of one document have in common.
-// An entry that is listed twice, in all its identities the same, shares nothing.
-func Shared(entries []Entry) (guids, urls map[Key]bool) {
-	guids, urls = map[Key]bool{}, map[Key]bool{}
-	byGUID, byURL := make(map[Key]Keys, len(entries)), make(map[Key]Keys, len(entries))
-	for i := range entries {
-		keys := Identify(entries[i])
-		note(keys.GUID, keys, byGUID, guids)
-		note(keys.URL, keys, byURL, urls)
-	}
-	return guids, urls
-}
-
-// note marks a key that another entry has already been seen with.
-func note(key Key, keys Keys, first map[Key]Keys, shared map[Key]bool) {
-	if key.IsZero() {
-		return
-	}
-	if other, found := first[key]; !found {
-		first[key] = keys
-	} else if other != keys {
-		shared[key] = true
-	}
+	// Shared has the GUIDs, URLs and titles that different entries have come with. They identify none of them.
+	Shared map[Key]bool
 }
 
 // A Key stands for one attribute of an entry: the first 8 bytes of SHA-256 over the attribute and
@@ -60,50 +28,92 @@ func (k Key) IsZero() bool { return k == Key{} }
 
 // Keys are all that an entry can be known by, trusted or not.
 type Keys struct {
-	GUID Key
-	URL  Key
+	GUID  Key
+	URL   Key
+	Title Key
 	// Content stands for title and content; for GUID and URL where the entry has neither.
 	Content Key
+	// Telling is set when the entry has content, so that Content tells more than Title.
+	Telling bool
+	// GUIDFollowsURL is set when the GUID is the URL, in another form or with a fragment, in which some feeds count the
+	// revisions of an article: another such GUID at the same URL says nothing of another entry.
+	GUIDFollowsURL bool
 }
 
-// Trusted returns the keys of the attributes by which the entry is told apart under the trust:
-// GUID and URL as far as they are there and trusted, and Content when neither is.
+// Trusted returns the keys by which the entry is told apart under the trust: GUID and URL as far as they are there and
+// trusted. When neither is, the title; and the content where there is no title, or one that different entries have.
 func (k Keys) Trusted(trust Trust) Keys {
 	var trusted Keys
-	if !trust.GUIDsUntrusted {
+	if !trust.GUIDsUntrusted && !trust.Shared[k.GUID] {
 		trusted.GUID = k.GUID
 	}
-	if !trust.URLsUntrusted {
+	if !trust.URLsUntrusted && !trust.Shared[k.URL] {
 		trusted.URL = k.URL
 	}
-	if trusted == (Keys{}) {
+	switch {
+	case trusted != Keys{}:
+	case trust.Shared[k.Title] || k.Title.IsZero():
 		trusted.Content = k.Content
+	default:
+		trusted.Title = k.Title
 	}
 	return trusted
 }
 
+// First returns the key from which an entry with these trusted keys has its name.
+func (k Keys) First() Key {
+	for _, key := range []Key{k.GUID, k.URL, k.Title} {
+		if !key.IsZero() {
+			return key
+		}
+	}
+	return k.Content
+}
+
+// Text returns the key of the title, and that of the content where there is no title.
+func (k Keys) Text() Key {
+	if k.Title.IsZero() {
+		return k.Content
+	}
+	return k.Title
+}
+
 // Identify returns the keys of an entry.
 func Identify(e Entry) Keys {
-	keys := IdentifyItem(e.GUID, e.URL)
+	keys := IdentifyItem(e.GUID, e.URL, e.Title)
 	if e.Title == "" && e.Content == "" {
 		keys.Content = keyOf("bare", e.GUID, CanonicalURL(e.URL))
 	} else {
 		keys.Content = keyOf("content", e.Title, e.Content)
 	}
+	keys.Telling = e.Content != ""
 	return keys
 }
 
 // IdentifyItem returns the keys that the specification of a FeedItem still has: of its content it
 // may hold less than the entry did.
-func IdentifyItem(guid, url string) Keys {
+func IdentifyItem(guid, link, title string) Keys {
 	var keys Keys
 	if guid != "" {
 		keys.GUID = keyOf("guid", guid)
 	}
-	if url != "" {
-		keys.URL = keyOf("url", CanonicalURL(url))
+	if link != "" {
+		canonical := CanonicalURL(link)
+		keys.URL = keyOf("url", canonical)
+		keys.GUIDFollowsURL = followsURL(guid, canonical)
+	}
+	if title != "" {
+		keys.Title = keyOf("title", title)
 	}
 	return keys
+}
+
+func followsURL(guid, canonical string) bool {
+	if !strings.HasPrefix(guid, "http") {
+		return false
+	}
+	page, _, _ := strings.Cut(guid, "#")
+	return CanonicalURL(guid) == canonical || CanonicalURL(page) == canonical
 }
 
 // keyOf hashes the values with a zero byte before each.
@@ -134,14 +144,7 @@ var nameEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPa
 // and 13 characters that follow from the source's UID and the entry's first trusted attribute. So
 // an entry that is created twice is refused by the API server the second time.
 func ItemName(sourceName, sourceUID string, e Entry, t Trust) string {
-	trusted := Identify(e).Trusted(t)
-	key := trusted.GUID
-	if key.IsZero() {
-		key = trusted.URL
-	}
-	if key.IsZero() {
-		key = trusted.Content
-	}
+	key := Identify(e).Trusted(t).First()
 	return ItemNameOf(sourceName, sourceUID, key)
 }
 

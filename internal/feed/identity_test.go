@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // R1.2: two URLs of one page have one canonical form, and those of two pages have two.
@@ -49,39 +47,6 @@ func TestCanonicalURL(t *testing.T) {
 	}
 }
 
-// R1.2: trust ends when different entries of one document share an attribute, for good.
-func TestObserve(t *testing.T) {
-	t.Parallel()
-	entry := func(guid, url, title string) Entry { return Entry{GUID: guid, URL: url, Title: title} }
-	tests := map[string]struct {
-		before  Trust
-		entries []Entry
-		want    Trust
-	}{
-		"no entries":                     {Trust{}, nil, Trust{}},
-		"different entries":              {Trust{}, []Entry{entry("1", "http://a.example/1", "A"), entry("2", "http://a.example/2", "A")}, Trust{}},
-		"entries with nothing to share":  {Trust{}, []Entry{entry("", "", "A"), entry("", "", "B")}, Trust{}},
-		"one GUID":                       {Trust{}, []Entry{entry("1", "http://a.example/1", "A"), entry("1", "http://a.example/2", "B")}, Trust{GUIDsUntrusted: true}},
-		"one URL":                        {Trust{}, []Entry{entry("1", "http://a.example/1", "A"), entry("2", "http://a.example/1", "B")}, Trust{URLsUntrusted: true}},
-		"one URL in two forms":           {Trust{}, []Entry{entry("1", "http://a.example/1?utm_source=x", "A"), entry("2", "https://A.example/1", "A")}, Trust{URLsUntrusted: true}},
-		"one URL with two fragments":     {Trust{}, []Entry{entry("1", "http://a.example/1#a", "A"), entry("2", "http://a.example/1#b", "A")}, Trust{}},
-		"one GUID and one URL":           {Trust{}, []Entry{entry("1", "http://a.example/1", "A"), entry("1", "http://a.example/1", "B")}, Trust{true, true}},
-		"a GUID here and none there":     {Trust{}, []Entry{entry("1", "http://a.example/1", "A"), entry("", "http://a.example/1", "A")}, Trust{URLsUntrusted: true}},
-		"exactly the same":               {Trust{}, []Entry{entry("1", "http://a.example/1", "A"), entry("1", "http://a.example/1", "A")}, Trust{}},
-		"the same with tracking":         {Trust{}, []Entry{entry("1", "http://a.example/1?utm_id=1", "A"), entry("1", "https://a.example/1", "A")}, Trust{}},
-		"a mark stays":                   {Trust{GUIDsUntrusted: true}, []Entry{entry("1", "", "A"), entry("2", "", "B")}, Trust{GUIDsUntrusted: true}},
-		"the same three times, then not": {Trust{}, []Entry{entry("1", "", "A"), entry("1", "", "A"), entry("1", "", "A"), entry("1", "", "B")}, Trust{GUIDsUntrusted: true}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, test.before.Observe(test.entries)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
 // R1.2: an entry has a key for each of its attributes, and by content it is told from all others
 // that differ in anything.
 func TestIdentify(t *testing.T) {
@@ -104,10 +69,32 @@ func TestIdentify(t *testing.T) {
 		if keys.GUID.IsZero() != (e.GUID == "") || keys.URL.IsZero() != (e.URL == "") || keys.Content.IsZero() {
 			t.Errorf("%+v has keys %v", e, keys)
 		}
-		item := IdentifyItem(e.GUID, e.URL)
-		if item.GUID != keys.GUID || item.URL != keys.URL || !item.Content.IsZero() {
+		item := IdentifyItem(e.GUID, e.URL, e.Title)
+		if item.GUID != keys.GUID || item.URL != keys.URL || item.Title != keys.Title || !item.Content.IsZero() {
 			t.Errorf("the item of %+v has keys %v, want %v without content", e, item, keys)
 		}
+	}
+}
+
+// R1.2: a GUID that says no more than the link is told from one that does.
+func TestAGUIDThatFollowsTheURL(t *testing.T) {
+	t.Parallel()
+	for guid, want := range map[string]bool{
+		"https://a.example/x":              true,
+		"http://A.example/x?utm_source=it": true,
+		"https://a.example/x#2":            true,
+		"https://a.example/x/2":            false,
+		"https://b.example/x":              false,
+		"tag:a.example,2026:x":             false,
+		"x#2":                              false,
+		"":                                 false,
+	} {
+		if got := Identify(Entry{GUID: guid, URL: "https://a.example/x"}).GUIDFollowsURL; got != want {
+			t.Errorf("%q follows the URL: %t, want %t", guid, got, want)
+		}
+	}
+	if Identify(Entry{GUID: "https://a.example/x"}).GUIDFollowsURL {
+		t.Error("a GUID follows a URL that is not there")
 	}
 }
 
@@ -135,14 +122,15 @@ func TestItemName(t *testing.T) {
 	different := map[string]string{
 		name:                                 "the first",
 		ItemName("news", "uid2", e, Trust{}): "another source of this name",
-		ItemName("news", "uid", e, Trust{GUIDsUntrusted: true}): "by URL",
-		ItemName("news", "uid", e, Trust{true, true}):           "by content",
-		ItemName("news", "uid", Entry{GUID: "2"}, Trust{}):      "another GUID",
-		ItemName("news", "uid", Entry{URL: "1"}, Trust{}):       "a URL that reads like the GUID",
-		ItemName("news", "uid", Entry{Title: "1"}, Trust{}):     "a title that reads like the GUID",
-		ItemName("", "uid", e, Trust{}):                         "no source",
+		ItemName("news", "uid", e, Trust{GUIDsUntrusted: true}):                                                          "by URL",
+		ItemName("news", "uid", e, Trust{GUIDsUntrusted: true, URLsUntrusted: true}):                                     "by title",
+		ItemName("news", "uid", Entry{Title: "A", Content: "C"}, Trust{Shared: map[Key]bool{keyOf("title", "A"): true}}): "by content",
+		ItemName("news", "uid", Entry{GUID: "2"}, Trust{}):                                                               "another GUID",
+		ItemName("news", "uid", Entry{URL: "1"}, Trust{}):                                                                "a URL that reads like the GUID",
+		ItemName("news", "uid", Entry{Title: "1"}, Trust{}):                                                              "a title that reads like the GUID",
+		ItemName("", "uid", e, Trust{}):                                                                                  "no source",
 	}
-	if len(different) != 8 {
+	if len(different) != 9 {
 		t.Errorf("different identities share a name: %v", different)
 	}
 	for _, source := range []string{"", "a", "a.b", strings.Repeat("a", 49) + "b", strings.Repeat("a", 48) + "-b", strings.Repeat("a", 48) + ".b",

@@ -139,7 +139,7 @@ func howItIs(source *v1alpha1.FeedSource, items v1alpha1.ItemCounts) string {
 	}
 	for _, kind := range []string{
 		v1alpha1.ConditionCreationPaused, v1alpha1.ConditionDamaged, v1alpha1.ConditionMemoryRebuilt, v1alpha1.ConditionNotificationsBlocked,
-		v1alpha1.ConditionFiltersFailing,
+		v1alpha1.ConditionFiltersFailing, v1alpha1.ConditionIdentityShared,
 	} {
 		if condition := meta.FindStatusCondition(conditions, kind); condition != nil && condition.Status == metav1.ConditionTrue {
 			said += ". " + condition.Message

@@ -35,7 +35,7 @@ func TestWhatNeedsAPersonIsTold(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{
 		v1alpha1.ConditionCreationPaused, v1alpha1.ConditionDamaged, v1alpha1.ConditionMemoryRebuilt,
-		v1alpha1.ConditionNotificationsBlocked, v1alpha1.ConditionFiltersFailing,
+		v1alpha1.ConditionNotificationsBlocked, v1alpha1.ConditionFiltersFailing, v1alpha1.ConditionIdentityShared,
 	} {
 		source := v1alpha1.FeedSource{}
 		source.Status.Conditions = []metav1.Condition{

@@ -133,7 +133,7 @@ func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read 
 	book.Observe(read.Document.Entries)
 	limited, cancel := context.WithTimeout(ctx, filter.MaxTime)
 	defer cancel()
-	sifted := filters.Sift(limited, book.Fresh(read.Document.Entries))
+	sifted := filters.Sift(limited, book.Fresh())
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -151,29 +151,34 @@ func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read 
 		item := derive.Item(source, entry, book.Trust(), sent)
 		item.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedItem"}
 		shown := derive.WithoutEchoes(entry, sent)
-		read.Entries = append(read.Entries, Entry{Entry: shown, Item: item, KnownBy: knownBy(shown, book.Trust())})
+		read.Entries = append(read.Entries, Entry{Entry: shown, Item: item, KnownBy: knownBy(shown, feed.Identify(entry), book.Trust())})
 	}
 	return read, nil
 }
 
 // knownBy says what an entry is known by.
-func knownBy(entry feed.Entry, trust feed.Trust) string {
-	var by []string
-	if entry.GUID != "" && !trust.GUIDsUntrusted {
-		by = append(by, "its GUID "+entry.GUID)
+func knownBy(shown feed.Entry, keys feed.Keys, trust feed.Trust) string {
+	trusted := keys.Trusted(trust)
+	var by, shared []string
+	if !trusted.GUID.IsZero() {
+		by = append(by, "its GUID "+shown.GUID)
+	} else if !keys.GUID.IsZero() {
+		shared = append(shared, "GUID")
 	}
-	if entry.URL != "" && !trust.URLsUntrusted {
+	if !trusted.URL.IsZero() {
 		by = append(by, "its URL")
+	} else if !keys.URL.IsZero() {
+		shared = append(shared, "URL")
 	}
-	if len(by) == 0 {
+	switch {
+	case !trusted.Title.IsZero():
+		by = append(by, "its title")
+	case !trusted.Content.IsZero():
 		by = append(by, "its title and content")
 	}
 	known := strings.Join(by, ", and by ")
-	switch {
-	case entry.GUID != "" && trust.GUIDsUntrusted:
-		known += " (entries of this feed share a GUID, so GUIDs do not count)"
-	case entry.URL != "" && trust.URLsUntrusted:
-		known += " (entries of this feed share a URL, so URLs do not count)"
+	if len(shared) > 0 {
+		known += " (other entries of this feed have the same " + strings.Join(shared, " and ") + ", which therefore does not count)"
 	}
 	return known
 }

@@ -137,6 +137,22 @@ func TestAFeedIsPreviewedWithNothingElseThere(t *testing.T) {
 	}
 }
 
+// R6.5, R1.2: whoever writes a source sees what of the feed does not say which entry it is.
+func TestThePreviewSaysWhatIdentifiesNothing(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	entries := web.Entries("news", 4)
+	for i := range entries {
+		entries[i].Link = web.ArticleURL("all")
+	}
+	web.List(entries...)
+	said, err := show(t, newPreviewer(t, source(web)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustContain(t, said, "its GUID tag:news-4 (other entries of this feed have the same URL, which therefore")
+}
+
 // R6.5, R2.6: a whole bot is shown, with the post as the server would get it. Nothing is posted, and the
 // provider is asked once for each entry.
 func TestABotIsPreviewedAndNothingIsPosted(t *testing.T) {

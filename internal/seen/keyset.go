@@ -14,11 +14,21 @@ import (
 
 const (
 	keySize = len(feed.Key{})
-	// minKept is how many keys are kept besides those of this poll.
+	// minKept is how many keys by which entries are identified are kept besides those of this poll.
 	minKept = 20_000
-	// maxKept is how many a field of FeedMemoryData can hold: 480,000 characters of base64, so that all three
-	// fields together stay below what etcd takes.
-	maxKept = 480_000 / 4 * 3 / keySize
+	// minKeptContents is the same for titles and contents by which entries are identified: two keys for each entry.
+	minKeptContents = 2 * minKept
+	// minKeptTexts is the same for those of entries that are identified by GUID or URL, of which 2,000 are enough: it
+	// takes the loss of both to need them.
+	minKeptTexts = 2 * 2_000
+	// minKeptDoubts is the same for what is known of single values.
+	minKeptDoubts = 2_000
+	// maxKept, maxTexts and maxDoubts are how many keys the fields of FeedMemoryData can hold: 480,000, 240,000 and
+	// 32,000 characters of base64. All fields together must stay below what etcd takes, so the contents get what the
+	// texts leave.
+	maxKept   = 480_000 / 4 * 3 / keySize
+	maxTexts  = 240_000 / 4 * 3 / keySize
+	maxDoubts = 32_000 / 4 * 3 / keySize
 )
 
 // A keySet is a set of keys of one kind, in the order in which they were last seen. The zero
@@ -57,31 +67,42 @@ func (s *keySet) has(key feed.Key) bool {
 	return found && !key.IsZero()
 }
 
-// remember makes the key the most recent one, unless this poll has already done so.
-func (s *keySet) remember(key feed.Key) {
+// remember makes the key the most recent one, unless this poll has already done so. It says whether the key was not
+// in the set.
+func (s *keySet) remember(key feed.Key) (added bool) {
 	if key.IsZero() || s.seenNow[key] {
-		return
+		return false
 	}
-	if _, known := s.seenNow[key]; !known {
-		s.learnt = true
-	}
+	_, known := s.seenNow[key]
 	s.now = append(s.now, key)
 	s.seenNow[key] = true
+	return !known
 }
 
-// store encodes the set, without what is above the bound.
-func (s *keySet) store() string {
+// learn is remember for a key that is news when it was not in the set.
+func (s *keySet) learn(key feed.Key) {
+	if s.remember(key) {
+		s.learnt = true
+	}
+}
+
+// kept returns the keys, the least recent first: of those that this poll has not seen the last so many, and of all
+// together the last so many.
+func (s *keySet) kept(besides, most int) []feed.Key {
 	kept := make([]feed.Key, 0, len(s.before)+len(s.now))
 	for _, key := range s.before {
 		if !s.seenNow[key] {
 			kept = append(kept, key)
 		}
 	}
-	kept = kept[max(0, len(kept)-minKept):]
+	kept = kept[max(0, len(kept)-besides):]
 	kept = append(kept, s.now...)
-	kept = kept[max(0, len(kept)-maxKept):]
-	raw := make([]byte, 0, len(kept)*keySize)
-	for _, key := range kept {
+	return kept[max(0, len(kept)-most):]
+}
+
+func encode(keys []feed.Key) string {
+	raw := make([]byte, 0, len(keys)*keySize)
+	for _, key := range keys {
 		raw = append(raw, key[:]...)
 	}
 	return base64.StdEncoding.EncodeToString(raw)

@@ -13,34 +13,56 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
+// form is the version of FeedMemoryData that is written. Memories without a version distrusted an attribute for good,
+// and had the contents of all entries in one field, without titles.
+const form = 2
+
 // A Memory serves one poll: it is loaded, observes the document, tells which entries are known,
 // remembers what is seen now, and is stored. It is not for concurrent use.
 type Memory struct {
-	trust feed.Trust
-
-	guids    keySet
-	urls     keySet
+	guids keySet
+	urls  keySet
+	// contents are the titles and contents by which entries were identified, texts those of all others.
 	contents keySet
+	texts    keySet
+	// shared are the values that identify nothing, reused those that have come with a second story once.
+	shared keySet
+	reused keySet
+	// guidDoubt and urlDoubt are about the attributes as a whole.
+	guidDoubt, urlDoubt doubt
+	trust               feed.Trust
+	// old is set when the memory was written before titles were remembered.
+	old bool
 
-	// What different entries of the observed document have in common, if that has cost the
-	// attribute its trust just now; else nil.
-	newlySharedGUIDs map[feed.Key]bool
-	newlySharedURLs  map[feed.Key]bool
+	// The observed document.
+	entries []feed.Entry
+	keys    []feed.Keys
+	stories feed.Stories
 }
 
 // Load reads a memory; that of no data is empty. An error is a *failure.Error of category
 // Validation: somebody has changed what was stored.
 func Load(data v1alpha1.FeedMemoryData) (*Memory, error) {
-	m := &Memory{trust: feed.Trust{GUIDsUntrusted: data.GUIDsUntrusted, URLsUntrusted: data.URLsUntrusted}}
+	m := &Memory{old: data.Version < form}
 	for _, field := range []struct {
 		name string
 		from string
 		into *keySet
-	}{{"guids", data.GUIDs, &m.guids}, {"urls", data.URLs, &m.urls}, {"contents", data.Contents, &m.contents}} {
+	}{
+		{"guids", data.GUIDs, &m.guids}, {"urls", data.URLs, &m.urls}, {"contents", data.Contents, &m.contents},
+		{"texts", data.Texts, &m.texts}, {"shared", data.Shared, &m.shared}, {"reused", data.Reused, &m.reused},
+	} {
 		if err := field.into.load(field.name, field.from); err != nil {
 			return nil, err
 		}
 	}
+	m.guidDoubt = doubtOf(data.GUIDsUntrusted, data.GUIDsUntrustedFor, data.GUIDsChanging)
+	m.urlDoubt = doubtOf(data.URLsUntrusted, data.URLsUntrustedFor, data.URLsChanging)
+	m.trust.Shared = make(map[feed.Key]bool, len(m.shared.before))
+	for _, key := range m.shared.before {
+		m.trust.Shared[key] = true
+	}
+	m.setTrust()
 	return m, nil
 }
 
@@ -49,68 +71,160 @@ func (m *Memory) Trust() feed.Trust { return m.trust }
 
 // Empty says whether nothing was ever seen.
 func (m *Memory) Empty() bool {
-	return len(m.guids.seenNow)+len(m.urls.seenNow)+len(m.contents.seenNow) == 0
+	return len(m.guids.seenNow)+len(m.urls.seenNow)+len(m.contents.seenNow)+len(m.texts.seenNow) == 0
 }
 
-// Observe takes in which attributes the document's entries have in common, and so which can be
-// trusted from now on. It comes before Known.
+func (m *Memory) setTrust() {
+	m.trust.GUIDsUntrusted, m.trust.URLsUntrusted = m.guidDoubt.shared > 0, m.urlDoubt.shared > 0
+}
+
+// Observe takes in a document: which of its entries are the same story, and what can be trusted from now on. It comes
+// before Known and Fresh.
 func (m *Memory) Observe(entries []feed.Entry) {
-	guids, urls := feed.Shared(entries)
-	if len(guids) > 0 && !m.trust.GUIDsUntrusted {
-		m.trust.GUIDsUntrusted, m.newlySharedGUIDs = true, guids
+	m.entries, m.keys = entries, make([]feed.Keys, len(entries))
+	for i := range entries {
+		m.keys[i] = feed.Identify(entries[i])
 	}
-	if len(urls) > 0 && !m.trust.URLsUntrusted {
-		m.trust.URLsUntrusted, m.newlySharedURLs = true, urls
+	m.stories = feed.Compare(m.keys, m.trust)
+	if m.weighDoubts() {
+		m.stories = feed.Compare(m.keys, m.trust)
+	}
+	for key := range m.stories.Shared {
+		m.trust.Shared[key] = true
+	}
+	reused := m.findReused()
+	for _, keys := range m.keys { // in the order of the document, so that the same one is remembered in the same way
+		for _, key := range [...]feed.Key{keys.GUID, keys.URL, keys.Title} {
+			if m.trust.Shared[key] {
+				m.shared.learn(key)
+			}
+			if reused[key] || m.reused.has(key) {
+				m.reused.learn(key)
+			}
+		}
 	}
 }
 
-// Known says whether an entry with these keys was seen: by its GUID or its URL as far as they are
-// trusted, and by its content when it has neither.
+// Known says whether an entry with these keys was seen: by its GUID or its URL as far as they are trusted. Its title
+// or content decides when neither is, or when those that are change from poll to poll.
 //
-// In the very document that costs an attribute its trust, it still counts for the entries that do
-// not share it: they were told apart by it until now, and their contents may have been edited
-// since. This poll remembers the contents, on which the next ones rely.
+// In the very document that costs an attribute its trust, it still counts for the entries that do not
+// share it: they were told apart by it until now, and their texts may have been edited
+// since. This poll remembers the texts, on which the next ones rely.
 func (m *Memory) Known(keys feed.Keys) bool {
 	trusted := keys.Trusted(m.trust)
-	if m.newlySharedGUIDs != nil && !m.newlySharedGUIDs[keys.GUID] {
+	if m.guidDoubt.begins && !m.trust.Shared[keys.GUID] {
 		trusted.GUID = keys.GUID
 	}
-	if m.newlySharedURLs != nil && !m.newlySharedURLs[keys.URL] {
+	if m.urlDoubt.begins && !m.trust.Shared[keys.URL] {
 		trusted.URL = keys.URL
 	}
-	return m.guids.has(trusted.GUID) || m.urls.has(trusted.URL) || m.contents.has(trusted.Content)
+	if m.guids.has(trusted.GUID) || m.urls.has(trusted.URL) {
+		return true
+	}
+	telling := keys.Trusted(m.telling())
+	byText := telling.GUID.IsZero() && telling.URL.IsZero()
+	return byText && (m.knowsText(telling.Title) || m.knowsText(keys.Content))
 }
 
-// Fresh returns the entries that were never seen, in document order, each once.
-func (m *Memory) Fresh(entries []feed.Entry) []feed.Entry {
+func (m *Memory) knowsText(key feed.Key) bool { return m.contents.has(key) || m.texts.has(key) }
+
+// knownStories returns the stories of the document of which any entry is known, by the index of their first one.
+func (m *Memory) knownStories() map[int]bool {
+	known := make(map[int]bool, len(m.keys))
+	for i, keys := range m.keys {
+		if story := m.stories.First[i]; !known[story] && m.Known(keys) {
+			known[story] = true
+		}
+	}
+	return known
+}
+
+// Fresh returns the entries of the observed document that were never seen, in document order; of a story that is listed
+// several times the first one.
+func (m *Memory) Fresh() []feed.Entry {
+	known := m.knownStories()
 	var fresh []feed.Entry
-	listed := map[string]bool{}
-	for _, entry := range entries {
-		name := feed.ItemName("", "", entry, m.trust)
-		if !listed[name] && !m.Known(feed.Identify(entry)) {
+	listed := map[feed.Key]bool{} // by text, where the rest changes from poll to poll and so from entry to entry
+	for i, entry := range m.entries {
+		if m.stories.First[i] != i || known[i] {
+			continue
+		}
+		told := m.keys[i].Trusted(m.telling()).First()
+		if !listed[told] {
 			fresh = append(fresh, entry)
 		}
-		listed[name] = true
+		listed[told] = true
 	}
 	return fresh
 }
 
-// Remember notes all keys, trusted or not, as seen now.
-func (m *Memory) Remember(keys feed.Keys) {
-	m.guids.remember(keys.GUID)
-	m.urls.remember(keys.URL)
-	m.contents.remember(keys.Content)
+// RememberListed notes all that the observed document lists as seen now.
+func (m *Memory) RememberListed() {
+	for _, keys := range m.keys {
+		m.Remember(keys)
+	}
 }
 
-// Learnt says whether anything is known now that was not when the memory was loaded: a key, or that an
-// attribute is not to be trusted. What was merely seen again is no news.
+// RememberKnown notes what the observed document lists of stories that are known as seen now.
+func (m *Memory) RememberKnown() {
+	known := m.knownStories()
+	for i, keys := range m.keys {
+		if known[m.stories.First[i]] {
+			m.Remember(keys)
+		}
+	}
+}
+
+// Remember notes all keys, trusted or not, as seen now. Of an attribute that changes from poll to poll, another value is
+// no news, nor is another content under a title.
+func (m *Memory) Remember(keys feed.Keys) {
+	remember := func(set *keySet, key feed.Key, news bool) {
+		if news {
+			set.learn(key)
+		} else {
+			set.remember(key)
+		}
+	}
+	remember(&m.guids, keys.GUID, !m.guidDoubt.changing)
+	remember(&m.urls, keys.URL, !m.urlDoubt.changing)
+	texts := &m.texts
+	telling := keys.Trusted(m.telling())
+	if telling.GUID.IsZero() && telling.URL.IsZero() {
+		texts = &m.contents
+	}
+	remember(texts, keys.Content, keys.Title.IsZero() || !telling.Content.IsZero())
+	if !m.knowsText(keys.Title) || texts == &m.contents && !m.contents.has(keys.Title) {
+		texts.learn(keys.Title)
+	} else {
+		texts.remember(keys.Title)
+	}
+}
+
+// Learnt says whether anything is known now that was not when the memory was loaded: a key, or how far an
+// attribute is to be trusted. What was merely seen again is no news.
 func (m *Memory) Learnt() bool {
-	return m.guids.learnt || m.urls.learnt || m.contents.learnt || m.newlySharedGUIDs != nil || m.newlySharedURLs != nil
+	for _, set := range []*keySet{&m.guids, &m.urls, &m.contents, &m.texts, &m.shared, &m.reused} {
+		if set.learnt {
+			return true
+		}
+	}
+	return m.guidDoubt.moved || m.urlDoubt.moved
 }
 
 // Store writes the trust and the keys. What this poll remembered is always kept, and besides at
-// least 20,000 keys of each kind; above that the least recently seen are forgotten.
+// least 20,000 keys of each kind that identifies entries; above that the least recently seen are forgotten.
 func (m *Memory) Store(data *v1alpha1.FeedMemoryData) {
+	if m.old && len(m.keys) > 0 && len(m.contents.now) == 0 { // then contents identify nothing in this feed
+		m.texts.before, m.contents.before = append(m.contents.before, m.texts.before...), nil
+	}
+	texts := m.texts.kept(minKeptTexts, maxTexts)
+	data.Version = form
 	data.GUIDsUntrusted, data.URLsUntrusted = m.trust.GUIDsUntrusted, m.trust.URLsUntrusted
-	data.GUIDs, data.URLs, data.Contents = m.guids.store(), m.urls.store(), m.contents.store()
+	data.GUIDsUntrustedFor = int32(m.guidDoubt.shared) //nolint:gosec // at most ten
+	data.URLsUntrustedFor = int32(m.urlDoubt.shared)   //nolint:gosec // at most ten
+	data.GUIDsChanging, data.URLsChanging = m.guidDoubt.changing, m.urlDoubt.changing
+	data.GUIDs, data.URLs = encode(m.guids.kept(minKept, maxKept)), encode(m.urls.kept(minKept, maxKept))
+	data.Contents, data.Texts = encode(m.contents.kept(minKeptContents, maxKept-len(texts))), encode(texts)
+	data.Shared, data.Reused = encode(m.shared.kept(minKeptDoubts, maxDoubts)), encode(m.reused.kept(minKeptDoubts, maxDoubts))
 }

@@ -16,12 +16,12 @@ type Names struct {
 // hash, a third of a microsecond.
 func NamesOf(m *Memory, sourceName, sourceUID string) Names {
 	n := Names{names: map[string]bool{}}
-	for _, set := range []*keySet{&m.guids, &m.urls, &m.contents} {
+	for _, set := range []*keySet{&m.guids, &m.urls, &m.contents, &m.texts} {
 		for key := range set.seenNow {
 			n.names[feed.ItemNameOf(sourceName, sourceUID, key)] = true
 		}
-		n.full = n.full || len(set.seenNow) >= minKept
 	}
+	n.full = max(len(m.guids.seenNow), len(m.urls.seenNow)) >= minKept || len(m.contents.seenNow) >= minKeptContents
 	return n
 }
 

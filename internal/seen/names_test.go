@@ -47,12 +47,28 @@ func TestWhatAFullMemoryHasForgottenCountsAsRemembered(t *testing.T) {
 	t.Parallel()
 	memory := loaded(t, v1alpha1.FeedMemoryData{})
 	for i := range minKept - 1 {
-		memory.Remember(feed.IdentifyItem(fmt.Sprint(i), ""))
+		memory.Remember(feed.IdentifyItem(fmt.Sprint(i), "", ""))
 	}
 	if NamesOf(memory, "news", "uid").Remembered("news-x") {
 		t.Error("a memory with room has forgotten something")
 	}
-	memory.Remember(feed.IdentifyItem("the last", ""))
+	memory.Remember(feed.IdentifyItem("the last", "", ""))
+	if !NamesOf(memory, "news", "uid").Remembered("news-x") {
+		t.Error("an item waits for a memory that is full")
+	}
+}
+
+// R1.2: titles and contents take two places for each entry.
+func TestAMemoryOfTitlesIsFullWithTwiceAsMany(t *testing.T) {
+	t.Parallel()
+	memory := loaded(t, v1alpha1.FeedMemoryData{})
+	for i := range minKept - 1 {
+		memory.Remember(feed.Identify(feed.Entry{Title: fmt.Sprint(i), Content: "It rains."}))
+	}
+	if NamesOf(memory, "news", "uid").Remembered("news-x") {
+		t.Error("a memory with room has forgotten something")
+	}
+	memory.Remember(feed.Identify(feed.Entry{Title: "the last", Content: "It rains."}))
 	if !NamesOf(memory, "news", "uid").Remembered("news-x") {
 		t.Error("an item waits for a memory that is full")
 	}

@@ -148,14 +148,10 @@ func pollOnce(t *testing.T, data *v1alpha1.FeedMemoryData, document []feed.Entry
 	}
 	memory.Observe(document)
 	names := map[string]bool{}
-	for _, e := range document {
-		if !memory.Known(feed.Identify(e)) {
-			names[feed.ItemName("source", "uid", e, memory.Trust())] = true
-		}
+	for _, e := range memory.Fresh() {
+		names[feed.ItemName("source", "uid", e, memory.Trust())] = true
 	}
-	for _, e := range document {
-		memory.Remember(feed.Identify(e))
-	}
+	memory.RememberListed()
 	memory.Store(data)
 	return len(names)
 }
