@@ -22,6 +22,26 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
 
+// findsNoRoom makes a source with one entry, and returns once the feed or the page at a path is asked for, and the memory is
+// full from that moment on.
+func (w *world) findsNoRoom(path string) (web *feedtest.Server, full []*budget.Room) {
+	w.t.Helper()
+	web = feedtest.New(w.t)
+	web.List(web.Entries("news", 1)...)
+	rooms := make(chan []*budget.Room, 1)
+	fill := sync.OnceFunc(func() { rooms <- fillMemory(w.out.Budget(), w.namespace) })
+	web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == path {
+			fill()
+		}
+		return false
+	})
+	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
+		source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
+	})
+	return web, <-rooms
+}
+
 // R1.10, R3.12: a feed or a page for which there is no room in memory waits: nothing has failed, no attempt is counted,
 // and its server is not asked again before there is room. Then it is read.
 func TestWhatFindsNoRoomInMemoryWaits(t *testing.T) {
@@ -30,20 +50,7 @@ func TestWhatFindsNoRoomInMemoryWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			web := feedtest.New(t)
-			web.List(web.Entries("news", 1)...)
-			rooms := make(chan []*budget.Room, 1)
-			fill := sync.OnceFunc(func() { rooms <- fillMemory(w.out.Budget(), w.namespace) })
-			web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
-				if r.URL.Path == path {
-					fill()
-				}
-				return false
-			})
-			w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
-				source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
-			})
-			full := <-rooms
+			web, full := w.findsNoRoom(path)
 			for range 10 { // it comes again, and again finds no room
 				w.clock.Step(10 * time.Second)
 			}
@@ -88,20 +95,7 @@ func TestWhatFindsNoRoomInMemoryForLongSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			web := feedtest.New(t)
-			web.List(web.Entries("news", 1)...)
-			rooms := make(chan []*budget.Room, 1)
-			fill := sync.OnceFunc(func() { rooms <- fillMemory(w.out.Budget(), w.namespace) })
-			web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
-				if r.URL.Path == path {
-					fill()
-				}
-				return false
-			})
-			w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
-				source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
-			})
-			full := <-rooms
+			_, full := w.findsNoRoom(path)
 			said := func() (message, version string) {
 				if path == "/feed.xml" {
 					var source v1alpha1.FeedSource
