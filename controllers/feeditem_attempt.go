@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -22,6 +23,9 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
+
+// longestOpenWait is longer than any wait within an attempt.
+const longestOpenWait = 10 * time.Minute
 
 // summarize makes one attempt, or goes on with one that waits: it reads the article, has it judged
 // and summarized, and records what came of it; then it posts the summary where that is free at once.
@@ -31,7 +35,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 	if open.Begun() && r.retriedSince(ctx, source, open) {
 		open = newAttempt(item)
 	}
-	if open.notBefore.After(r.Clock.Now()) {
+	if now := r.Clock.Now(); open.notBefore.After(now) && believable.Coming(open.notBefore, now, longestOpenWait) {
 		r.open.keep(item, open)
 		return ctrl.Result{}, nil // it is woken then
 	}

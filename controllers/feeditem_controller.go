@@ -126,7 +126,7 @@ func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedIte
 	if !r.Schedule.IsOpen() {
 		return true
 	}
-	_, granted := turn.Acquire(rankOf(item), itemPlaces)
+	_, granted := turn.Acquire(rankOf(item, r.Clock.Now()), itemPlaces)
 	if !granted {
 		turn.KeepWaiting()
 	}

@@ -75,7 +75,7 @@ func (r *FeedItemReconciler) beginNotification(ctx context.Context, turn *schedu
 		return time.Time{}, err
 	}
 	defer p.giveBack()
-	rank := schedule.Rank{Class: classNotices, Time: item.LastCheck().Time, Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
+	rank := schedule.Rank{Class: classNotices, Time: lifecycle.CheckedAt(item, now), Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
 	taken, granted := turn.AcquireAll(rank, toPost(p.resource)...)
 	if !granted {
 		return time.Time{}, nil

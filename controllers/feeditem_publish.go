@@ -111,8 +111,8 @@ func (r *FeedItemReconciler) timeForCall(item *v1alpha1.FeedItem, p *post, wait 
 func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
 	row := lifecycle.RowOf(item, p.destination)
 	notAfter := row.NotAfter.DeepCopy()
-	remaining := notAfter.Sub(r.Clock.Now())
-	if remaining <= 0 { // this process was stopped for so long that another may be at it
+	remaining := min(notAfter.Sub(r.Clock.Now()), p.timeout+time.Second) // the intent is of this moment, whatever was done to the clock since
+	if remaining <= 0 {                                                  // this process was stopped for so long that another may be at it
 		p.ticket.Release()
 		ctrl.LoggerFrom(ctx).Info("Post not made: its time has passed", "destination", p.destination)
 		return nil, 0

@@ -83,6 +83,6 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	if err != nil {
 		return err
 	}
-	turn.AcquireAll(rankOf(item), only(itemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
+	turn.AcquireAll(rankOf(item, now), only(itemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
 	return nil
 }

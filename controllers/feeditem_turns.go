@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
@@ -38,7 +39,7 @@ const (
 // it then). Where the providers are busy, the item waits for one of them and for the host at once,
 // so that no page is fetched long before its turn.
 func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem, host string) (bool, error) {
-	rank := rankOf(item)
+	rank := rankOf(item, r.Clock.Now())
 	if host == "" {
 		return r.acquireProvider(ctx, turn, held, item)
 	}
@@ -61,7 +62,7 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 // Without one the item is parked.
 func (r *FeedItemReconciler) acquireProvider(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem) (bool, error) {
 	if held.provider == nil {
-		taken, granted := turn.AcquireAll(rankOf(item), only(itemPlaces), resourcesOf(held.first))
+		taken, granted := turn.AcquireAll(rankOf(item, r.Clock.Now()), only(itemPlaces), resourcesOf(held.first))
 		if !granted {
 			return false, r.hold(ctx, item, held.first)
 		}
@@ -128,7 +129,7 @@ func (r *FeedItemReconciler) holdFor(ctx context.Context, item *v1alpha1.FeedIte
 func (r *FeedItemReconciler) hand(ctx context.Context, t *tickets, open *openAttempt, turn *schedule.Turn,
 	item *v1alpha1.FeedItem, stage v1alpha1.Stage,
 ) provider.Acquire {
-	rank := rankOf(item)
+	rank := rankOf(item, r.Clock.Now())
 	return func(_ context.Context, asked []provider.Link) (provider.Call, error) {
 		if ctx.Err() != nil && open.Begun() { // the manager is stopping: what has failed is written down, and nobody else is called
 			return provider.Call{}, provider.ErrNoneAvailable
@@ -171,8 +172,8 @@ func resourcesOf(chain []link) []schedule.Resource {
 
 // rankOf says who goes first where capacity is scarce: of the pending items the one that was
 // published first, then of all others the one that was looked at longest ago.
-func rankOf(item *v1alpha1.FeedItem) schedule.Rank {
-	rank := schedule.Rank{Class: classOthers, Time: item.LastCheck().Time, Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
+func rankOf(item *v1alpha1.FeedItem, now time.Time) schedule.Rank {
+	rank := schedule.Rank{Class: classOthers, Time: lifecycle.CheckedAt(item, now), Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
 	if item.Status.Phase == v1alpha1.PhasePending {
 		rank.Class, rank.Time = classPending, item.Published().Time
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -90,6 +91,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	watch := r.watched.of(&source, now)
 	watch.Lock()
 	defer watch.Unlock()
+	watch.mend(now)
 	if err := r.checkNotifications(ctx, &source); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -107,7 +109,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		return r.count(ctx, &source, watch, time.Time{}, r.refuseFilters(ctx, &source, invalid))
 	}
 	host := outbound.HostOf(source.Spec.URL)
-	due := watch.due(&source, r.Web.networkBack(source.Namespace, host))
+	due := watch.due(&source, r.Web.networkBack(source.Namespace, host), now)
 	if said := watch.toTell(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
 		if err := r.tell(ctx, &source, watch, said); err != nil {
 			return lookAgain(now, r.pollAgain(ctx, &source, watch, now, err)), nil
@@ -115,7 +117,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		if source.Generation != said.generation {
 			return lookAgain(now, now), nil
 		}
-		due = watch.due(&source, r.Web.networkBack(source.Namespace, host))
+		due = watch.due(&source, r.Web.networkBack(source.Namespace, host), now)
 	}
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
@@ -183,7 +185,9 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 func (r *FeedSourceReconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) error {
 	watch.countsWritten = now
 	return r.writeCounted(ctx, source, watch, r.write, func(source *v1alpha1.FeedSource) bool {
-		if last := source.Status.LastPollTime; last != nil && watch.lastNews.After(last.Time) && source.Status.ConsecutiveFailures == 0 {
+		last := source.Status.LastPollTime
+		if last != nil && (watch.lastNews.After(last.Time) || !watch.lastNews.IsZero() && !believable.Past(last.Time, now)) &&
+			source.Status.ConsecutiveFailures == 0 {
 			source.Status.LastPollTime, source.Status.LastSuccessTime = &metav1.Time{Time: watch.lastNews}, &metav1.Time{Time: watch.lastNews}
 		}
 		return true

@@ -7,23 +7,43 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
 // due says when the source is to be polled next; networkBack is when the last outage has ended.
-func (w *watchedSource) due(source *v1alpha1.FeedSource, networkBack time.Time) time.Time {
+func (w *watchedSource) due(source *v1alpha1.FeedSource, networkBack, now time.Time) time.Time {
 	if !w.redo.IsZero() && !w.changed(source) { // what a person has changed may be what was missing
 		return w.redo
 	}
-	timing := derive.Timing(source)
-	timing.LastPoll, timing.FirstSeen, timing.NetworkBack = w.lastPoll, w.firstSeen, networkBack
+	timing := derive.Timing(source, now)
+	timing.LastPoll, timing.FirstSeen = w.lastPoll, w.firstSeen
+	if believable.Past(networkBack, now) {
+		timing.NetworkBack = networkBack
+	}
 	// The status may be older than what this process has done.
 	timing.Changed = w.changed(source)
-	if t := source.Status.NotBefore; t != nil && !w.newSpec(source) {
+	if t := source.Status.NotBefore; t != nil && !w.newSpec(source) && believable.Coming(t.Time, now, polling.MaxInterval) {
 		timing.NotBefore = t.Time
 	}
 	return polling.Due(timing)
+}
+
+// mend forgets the times that this process has noted while its clock was wrong. What it has seen first then, it has seen first
+// now.
+func (w *watchedSource) mend(now time.Time) {
+	for _, at := range []*time.Time{&w.lastPoll, &w.lastNews, &w.countsWritten, &w.uncounted} {
+		if !believable.Past(*at, now) {
+			*at = time.Time{}
+		}
+	}
+	if !believable.Past(w.firstSeen, now) {
+		w.firstSeen = now
+	}
+	if !believable.Coming(w.redo, now, polling.MaxInterval) {
+		w.redo = time.Time{}
+	}
 }
 
 // eager says whether a person waits for the poll: the source is new, or has changed, or they have

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -117,8 +118,11 @@ func (m *memory) firstPoll() bool { return m.data.URLHash != m.answer.urlHash }
 
 // first bounds what becomes items where nothing was found at this URL before. Begun is how many items an earlier try of
 // this poll has made.
-func (m *memory) first(source *v1alpha1.FeedSource, begun int) polling.First {
+func (m *memory) first(source *v1alpha1.FeedSource, begun int, now time.Time) polling.First {
 	first := polling.First{Poll: true, Items: max(source.InitialItems()-begun, 0)}
+	if !believable.Past(m.emptySince, now) { // it was with the first poll, or later
+		m.emptySince = m.object.CreationTimestamp.Time
+	}
 	if !m.firstPoll() {
 		first.Poll, first.Since = !m.emptySince.IsZero(), m.emptySince
 	}

@@ -110,7 +110,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		return r.pollAgain(ctx, source, watch, now, err), nil
 	}
 	watch.failedWrites = 0
-	return watch.due(source, r.Web.networkBack(source.Namespace, host)), nil
+	return watch.due(source, r.Web.networkBack(source.Namespace, host), now), nil
 }
 
 // pollAgain has a poll made again that could not be written down, and returns when.
@@ -244,7 +244,7 @@ func (r *FeedSourceReconciler) take(
 	now := r.Clock.Now()
 	watch.today = memory.taken(source, watch, begun, now)
 	room, limit := roomFor(source, int(countByPhase(items).Active()), watch.today, now)
-	first := memory.first(source, begun)
+	first := memory.first(source, begun, now)
 	plan := planOf(memory, sifted.Kept, first, room)
 	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1
 	if memory.lost {

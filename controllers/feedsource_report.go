@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
@@ -105,7 +106,7 @@ func (r lastReports) tellLast(ctx context.Context, key types.NamespacedName, wat
 // heartbeatDue says whether it is time to write down a poll without news.
 func heartbeatDue(source *v1alpha1.FeedSource, now time.Time) bool {
 	last := source.Status.LastPollTime
-	return last == nil || now.Sub(last.Time) >= polling.Heartbeat
+	return last == nil || !believable.Past(last.Time, now) || now.Sub(last.Time) >= polling.Heartbeat
 }
 
 // isRecorded says whether the status tells already all that there is to tell of a poll that had no news.

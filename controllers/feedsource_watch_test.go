@@ -36,7 +36,7 @@ func TestAPollTimeThatPassesDuringTheStartIsKept(t *testing.T) {
 	for i := range 1000 {
 		old := source(string(rune('a'+i%26))+time.Duration(i).String(), began.Add(-time.Hour), began.Add(-30*time.Minute))
 		want := polling.NextSlot(string(old.UID), time.Minute, began)
-		if due := watched.of(old, seen).due(old, time.Time{}); !due.Equal(want) {
+		if due := watched.of(old, seen).due(old, time.Time{}, seen); !due.Equal(want) {
 			t.Fatalf("%s is polled at %s, and not at its time %s", old.Name, due, want)
 		}
 		if want.Before(seen) {

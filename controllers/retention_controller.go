@@ -82,7 +82,7 @@ func expire(source *v1alpha1.FeedSource, items []v1alpha1.FeedItem, now time.Tim
 	finished := newestFinished(items)
 	kept := finished[:0:0]
 	for _, item := range finished[min(len(finished), source.KeepLast()):] {
-		end := item.LastCheck().Add(source.KeepFor(item.Status.Phase))
+		end := lifecycle.CheckedAt(item, now).Add(source.KeepFor(item.Status.Phase))
 		if end.After(now) {
 			next = earliest(next, end)
 			kept = append(kept, item)
@@ -158,7 +158,7 @@ func (r *RetentionReconciler) remembered(
 	}
 	names := seen.NamesOf(memory.book, source.Name, string(source.UID))
 	return slices.DeleteFunc(items, func(item *v1alpha1.FeedItem) bool {
-		return !names.Remembered(item.Name) && item.LastCheck().Add(unrememberedFor).After(now)
+		return !names.Remembered(item.Name) && lifecycle.CheckedAt(item, now).Add(unrememberedFor).After(now)
 	}), nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
@@ -184,7 +185,7 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn,
 	switch {
 	case same && why != nil && why.refused != nil:
 		return refusedStanding[P](why.refused, version), nil //nolint:nilerr // the error is the service's, and is told
-	case same && why != nil && why.until.After(r.Clock.Now()):
+	case same && why != nil && why.until.After(r.Clock.Now()) && believable.Coming(why.until, r.Clock.Now(), checkRefused):
 		return standing[P]{
 			said:  verdict{reason: v1alpha1.ReasonConfigurationRefused, message: why.because, stalled: true},
 			again: min(why.until.Sub(r.Clock.Now()), lookAtSecret), // the fault may be in the Secret

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -60,11 +61,15 @@ func (r *serviceReconciler[T, P]) checkDue(id schedule.Resource, found P, versio
 	return found.SecretRef() != nil && (last.IsZero() || r.Clock.Now().Sub(last) >= checkAgain)
 }
 
-// told is when the peer of a service has told about itself last; zero for never.
+// told is when the peer of a service has told about itself last; zero for never, and for a time that cannot be.
 func (r *serviceReconciler[T, P]) told(id schedule.Resource, found P, version string) time.Time {
-	peer := r.peerOf(found, version)
+	peer, now := r.peerOf(found, version), r.Clock.Now()
 	last := r.Services.told(id, peer)
-	if written := found.Service().CheckedTime; written != nil && written.After(last) && found.Service().CheckedFor == peer {
+	if !believable.Past(last, now) {
+		last = time.Time{}
+	}
+	written := found.Service().CheckedTime
+	if written != nil && written.After(last) && believable.Past(written.Time, now) && found.Service().CheckedFor == peer {
 		last = written.Time
 	}
 	return last

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -30,9 +31,10 @@ func PollReason(cause *failure.Error) string {
 	return v1alpha1.ReasonPollFailed
 }
 
-// Timing is what a source itself says about when it is polled next. What a process knows besides is left
-// out: LastPoll, FirstSeen and NetworkBack.
-func Timing(source *v1alpha1.FeedSource) polling.Timing {
+// Timing is what a source itself says, now, about when it is polled next. What a process knows besides is left
+// out: LastPoll, FirstSeen and NetworkBack. Of a last poll that has not come yet nothing is known but that there
+// was one since the source was made.
+func Timing(source *v1alpha1.FeedSource, now time.Time) polling.Timing {
 	newSpec := source.Status.ObservedGeneration != source.Generation
 	timing := polling.Timing{
 		UID:      string(source.UID),
@@ -41,11 +43,14 @@ func Timing(source *v1alpha1.FeedSource) polling.Timing {
 		Changed:  newSpec || PollForced(source),
 	}
 	timing.Declared = !timing.Failing && timing.Interval > source.Interval()
-	if t := source.Status.NotBefore; t != nil && !newSpec { // it may be another server now
+	if t := source.Status.NotBefore; t != nil && !newSpec && believable.Coming(t.Time, now, polling.MaxInterval) { // with another spec it may be another server
 		timing.NotBefore = t.Time
 	}
 	if t := source.Status.LastPollTime; t != nil {
 		timing.RecordedPoll = t.Time
+		if !believable.Past(t.Time, now) {
+			timing.RecordedPoll = source.CreationTimestamp.Time
+		}
 	}
 	return timing
 }

@@ -104,7 +104,7 @@ func retries(row *v1alpha1.Delivery) int32 { return max(row.FailedAttempts-1, 0)
 // tried again. Those that were given up start anew; a cure brings back only those that it cures:
 // it has not looked for what may have been published. That is still looked for first, after its
 // settle time.
-func releaseDeliveries(item *v1alpha1.FeedItem, byPerson bool) {
+func releaseDeliveries(item *v1alpha1.FeedItem, byPerson bool, now time.Time) {
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
 		switch row.State {
@@ -122,7 +122,7 @@ func releaseDeliveries(item *v1alpha1.FeedItem, byPerson bool) {
 			}
 		case v1alpha1.DeliveryIntent:
 			// What a person wants to have tried does not wait for the backoff of a failed call or look.
-			if settled := settledAt(row); byPerson && row.NextRetryTime != nil && row.NextRetryTime.After(settled) {
+			if settled := settledAt(row, now); byPerson && row.NextRetryTime != nil && row.NextRetryTime.After(settled) {
 				row.NextRetryTime, row.Failure = &metav1.Time{Time: settled}, nil
 			}
 		case v1alpha1.DeliveryDone, v1alpha1.DeliveryDropped:

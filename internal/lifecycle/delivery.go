@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
 // Enqueue adds the deliveries of an item whose summary is written now. What there is already stays.
@@ -55,7 +56,7 @@ func Due(row *v1alpha1.Delivery, now time.Time) (at time.Time, open bool) {
 		return time.Time{}, false
 	}
 	next := row.NextRetryTime
-	if next == nil || next.After(now.Add(maxHint+time.Minute)) { // no rule of this package can have set it
+	if next == nil || !believable.Coming(next.Time, now, maxHint) { // no rule of this package can have set it
 		return time.Time{}, true
 	}
 	return next.Time, true
@@ -212,7 +213,7 @@ func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome Deliv
 		if outcome.Uncertain && row.Failure.Category != v1alpha1.CategoryUnknown {
 			row.Failure.Retryable = true
 		}
-		row.NextRetryTime = &metav1.Time{Time: settledAt(row)}
+		row.NextRetryTime = &metav1.Time{Time: settledAt(row, now)}
 		if asked := roundUp(now.Add(min(outcome.RetryAfter, maxHint))); row.NextRetryTime.Before(asked) {
 			row.NextRetryTime = asked
 		}
@@ -238,7 +239,11 @@ func notThere(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPo
 	case policy.spent(row, now):
 		giveUp(row)
 	default:
-		row.NextRetryTime = policy.next(row, item, 0, row.Failure.Time.Time)
+		failedAt := row.Failure.Time.Time
+		if !believable.Past(failedAt, now) {
+			failedAt = now
+		}
+		row.NextRetryTime = policy.next(row, item, 0, failedAt)
 		if row.NextRetryTime.Time.Before(now) {
 			row.NextRetryTime = roundUp(now)
 		}

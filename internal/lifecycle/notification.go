@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
 // MostNotifying is how many failed attempts make a notification be given up.
@@ -78,7 +79,7 @@ func NotificationDue(row *v1alpha1.Notification, now time.Time) (at time.Time, o
 		return time.Time{}, false
 	}
 	next := row.NextRetryTime
-	if next == nil || next.After(now.Add(maxHint+time.Minute)) { // no rule of this package can have set it
+	if next == nil || !believable.Coming(next.Time, now, maxHint) { // no rule of this package can have set it
 		return time.Time{}, true
 	}
 	return next.Time, true

@@ -89,7 +89,7 @@ func (r Releases) Next(item *v1alpha1.FeedItem, step Step, now time.Time) Step {
 		if !r.FreesDelivery(row) {
 			continue
 		}
-		switch at := freedAt(row); {
+		switch at := freedAt(row, now); {
 		case !at.After(now):
 			return Step{Action: Deliver}
 		case step.Action == Rest, step.Action == Wait && at.Before(step.Until):
@@ -137,9 +137,9 @@ func (r Releases) ofDelivery(destination string) time.Time {
 
 // freedAt is when a delivery that is freed may be worked on: where a call may be under way, not
 // before that has come to rest.
-func freedAt(row *v1alpha1.Delivery) time.Time {
+func freedAt(row *v1alpha1.Delivery, now time.Time) time.Time {
 	if row.State == v1alpha1.DeliveryIntent || row.State == v1alpha1.DeliveryDead && uncertain(row) {
-		return settledAt(row)
+		return settledAt(row, now)
 	}
 	return time.Time{}
 }
@@ -162,7 +162,7 @@ func (r Releases) Release(item *v1alpha1.FeedItem, now time.Time) bool {
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; r.FreesDelivery(row) {
 			freed = true
-			releaseRow(row)
+			releaseRow(row, now)
 		}
 	}
 	if freed {
@@ -172,7 +172,7 @@ func (r Releases) Release(item *v1alpha1.FeedItem, now time.Time) bool {
 	return freed
 }
 
-func releaseRow(row *v1alpha1.Delivery) {
+func releaseRow(row *v1alpha1.Delivery, now time.Time) {
 	dead := row.State == v1alpha1.DeliveryDead
 	if dead {
 		row.FailedAttempts = 0
@@ -180,7 +180,7 @@ func releaseRow(row *v1alpha1.Delivery) {
 	switch {
 	case row.State == v1alpha1.DeliveryIntent, dead && uncertain(row):
 		row.State, row.Failure = v1alpha1.DeliveryIntent, nil
-		row.NextRetryTime = &metav1.Time{Time: settledAt(row)}
+		row.NextRetryTime = &metav1.Time{Time: settledAt(row, now)}
 	case dead:
 		row.State, row.NextRetryTime = v1alpha1.DeliveryQueued, nil
 		row.Failure, row.FirstAttemptTime = nil, nil

@@ -214,7 +214,7 @@ func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	status.Reason = v1alpha1.ReasonNone
 	noteToken(status, Token(item))
 	if status.Summary != nil {
-		releaseDeliveries(item, byPerson)
+		releaseDeliveries(item, byPerson, now)
 		progress(item, now)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
 // SettleTime is how long after the end of a call whose outcome is unknown nobody looks for its
@@ -36,7 +37,8 @@ func MayRepeat(row *v1alpha1.Delivery, keyHonoured bool, now time.Time) bool {
 	if row.State == v1alpha1.DeliveryQueued { // a person has looked, and wants it posted
 		return true
 	}
-	return keyHonoured && row.FirstAttemptTime != nil && now.Before(row.FirstAttemptTime.Add(TrustKeyFor))
+	first := row.FirstAttemptTime
+	return keyHonoured && first != nil && believable.Past(first.Time, now) && now.Before(first.Add(TrustKeyFor))
 }
 
 // repeatAt is when a delivery that may have been published, and is protected by its key, is posted
@@ -56,7 +58,7 @@ func repeatAt(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPo
 // to be posted again yet, or not any more.
 func Postpones(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy, now time.Time) bool {
 	at := repeatAt(row, item, policy)
-	return row.State == v1alpha1.DeliveryIntent && (policy.spent(row, now) || at != nil && at.After(now))
+	return row.State == v1alpha1.DeliveryIntent && (policy.spent(row, now) || at != nil && at.After(now) && believable.Coming(at.Time, now, maxHint))
 }
 
 // doubt is what is to be remembered of a delivery while it is posted again in the trust in its key:
@@ -70,6 +72,26 @@ func doubt(row *v1alpha1.Delivery, now time.Time) *v1alpha1.Failure {
 		Message: "An earlier attempt may have been published",
 		Stage:   v1alpha1.StageDeliver, Object: row.Destination, Time: metav1.NewTime(now),
 	}
+}
+
+// AttemptedSince returns the earliest time at which a delivery of an item can have been attempted. A time that is noted and cannot be
+// counts as none: then it is the item's creation, which is noted by the API server.
+func AttemptedSince(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, now time.Time) time.Time {
+	const aDay = 24 * time.Hour // by so much the clock of whoever noted it may have been behind
+	first, created := row.FirstAttemptTime, item.CreationTimestamp.Time
+	switch {
+	case first == nil, !believable.Past(first.Time, now), first.Add(aDay).Before(created):
+		return created
+	}
+	return first.Time
+}
+
+// CheckedAt returns when an item was last worked on, or its creation time where what is noted has not come yet.
+func CheckedAt(item *v1alpha1.FeedItem, now time.Time) time.Time {
+	if last := item.LastCheck().Time; believable.Past(last, now) {
+		return last
+	}
+	return item.CreationTimestamp.Time
 }
 
 // abandon ends a delivery of which nobody can say whether it was published.
@@ -92,8 +114,8 @@ func abandon(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, now time.Time) {
 }
 
 // settledAt is from when on a delivery that may have been published is looked for.
-func settledAt(row *v1alpha1.Delivery) time.Time {
-	if row.NotAfter == nil { // somebody has edited it
+func settledAt(row *v1alpha1.Delivery, now time.Time) time.Time {
+	if row.NotAfter == nil || !believable.Coming(row.NotAfter.Time, now, maxHint) { // somebody has edited it, or had a wrong clock
 		return time.Time{}
 	}
 	return row.NotAfter.Add(SettleTime)

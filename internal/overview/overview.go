@@ -156,7 +156,7 @@ func (w *writer) nextPoll(source *v1alpha1.FeedSource) string {
 	case ended(source):
 		return "never"
 	}
-	timing := derive.Timing(source)
+	timing := derive.Timing(source, w.Now)
 	timing.FirstSeen = w.Now
 	return w.in(polling.Due(timing))
 }

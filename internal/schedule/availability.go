@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
@@ -64,11 +65,13 @@ type Availability struct {
 }
 
 // Remaining is how long the resource must still be left alone: 0 when it may be called, and in
-// StateDown, which has no end of its own.
+// StateDown, which has no end of its own. A time that no rule can have set is not waited for.
 func (a Availability) Remaining(now time.Time) time.Duration {
 	switch a.State {
 	case StateCoolingDown, StateQuotaSpent, StateOpen:
-		return max(a.Until.Sub(now), 0)
+		if believable.Coming(a.Until, now, longestWait) {
+			return max(a.Until.Sub(now), 0)
+		}
 	case StateReady, StateDown:
 	}
 	return 0

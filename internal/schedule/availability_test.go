@@ -170,3 +170,26 @@ func TestAvailabilityNeverGetsStuck(t *testing.T) {
 		}
 	})
 }
+
+// R3.14, R3.9: a time that no rule can have set, of a clock that was a year ahead for a moment, is not waited for; and
+// what happens then counts as ever.
+func TestAPauseUntilNextYearIsNone(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	for _, state := range []State{StateCoolingDown, StateQuotaSpent, StateOpen} {
+		wrong := Availability{State: state, Until: in(year), Failures: 6}
+		if got := wrong.Remaining(noon); got != 0 {
+			t.Errorf("%s: waits %s", state, got)
+		}
+		if healed := wrong.Succeeded(noon); healed != (Availability{State: StateReady}) {
+			t.Errorf("%s: a success leaves %+v", state, healed)
+		}
+		after := wrong.Failed(noon, retryAfter(v1alpha1.CategoryRateLimit, time.Minute))
+		if got := after.Remaining(noon); got != time.Minute {
+			t.Errorf("%s: asked to be left alone for a minute, and is for %s", state, got)
+		}
+		if got := (Availability{State: state, Until: in(longestWait)}).Remaining(noon); got != longestWait {
+			t.Errorf("%s: the longest wait that there is lasts %s", state, got)
+		}
+	}
+}
