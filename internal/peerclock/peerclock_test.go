@@ -1,0 +1,192 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package peerclock_test
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/feed-operator/feed-operator/internal/peerclock"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// about is how exactly a difference is known.
+const about = 2 * time.Second
+
+// exchange is a request and its answer, in times of one's own clock.
+type exchange struct {
+	at, took time.Duration
+	// ahead is how far the clock of who answered is ahead.
+	ahead time.Duration
+	// written is when, of the time that it took, the head of the answer was written.
+	written time.Duration
+}
+
+func (e exchange) meet(d *peerclock.Difference) {
+	sent := noon.Add(e.at)
+	date := sent.Add(e.written + e.ahead).Truncate(time.Second)
+	d.Answered(sent, sent.Add(e.took), answerOf(200, "Date", date.Format(http.TimeFormat)))
+}
+
+func answerOf(status int, header ...string) *http.Response {
+	answer := &http.Response{StatusCode: status, Header: http.Header{}}
+	for i := 0; i < len(header); i += 2 {
+		answer.Header.Set(header[i], header[i+1])
+	}
+	return answer
+}
+
+func checkDifference(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, d *peerclock.Difference, want time.Duration,
+) {
+	t.Helper()
+	got, known := d.Value()
+	if !known || (got-want).Abs() > about {
+		t.Errorf("difference %s (known: %t), want %s", got, known, want)
+	}
+	if least, _ := d.Least(); least > want {
+		t.Errorf("at least %s, and it is %s", least, want)
+	}
+}
+
+// R3.14, R4.4: the clock of another server is known by the Date of its answers.
+func TestTheClockOfAServerIsKnownByItsAnswers(t *testing.T) {
+	t.Parallel()
+	quick := func(ahead time.Duration) exchange { return exchange{ahead: ahead, took: 20 * time.Millisecond} }
+	times := func(n int, e exchange) (all []exchange) {
+		for range n {
+			all = append(all, e)
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		answers []exchange
+		want    time.Duration
+	}{
+		"the same clock":                       {times(1, quick(0)), 0},
+		"a day ahead":                          {times(1, quick(24*time.Hour)), 24 * time.Hour},
+		"an hour behind":                       {times(1, quick(-time.Hour)), -time.Hour},
+		"one wrong answer":                     {append(times(1, quick(0)), quick(time.Hour)), 0},
+		"wrong answers, but not in a row":      {[]exchange{quick(0), quick(time.Hour), quick(time.Hour), quick(0), quick(time.Hour)}, 0},
+		"wrong answers that do not agree":      {[]exchange{quick(0), quick(time.Hour), quick(2 * time.Hour), quick(time.Hour), quick(2 * time.Hour)}, 0},
+		"the first one was wrong":              {append(times(1, quick(time.Hour)), times(3, quick(0))...), 0},
+		"the server's clock was set":           {append(times(9, quick(0)), times(3, quick(-70*time.Second))...), -70 * time.Second},
+		"an answer that took minutes":          {append(times(1, quick(time.Hour)), exchange{ahead: time.Hour, took: 5 * time.Minute, written: time.Minute}), time.Hour},
+		"answers that always take a minute":    {append(times(1, quick(time.Hour)), times(9, exchange{ahead: time.Hour, took: time.Minute})...), time.Hour},
+		"the first one took minutes":           {append(times(1, exchange{took: 5 * time.Minute}), times(3, quick(0))...), 0},
+		"a second's part is no reason to jump": {append(times(1, quick(0)), times(9, quick(900*time.Millisecond))...), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var known peerclock.Difference
+			for _, answer := range test.answers {
+				answer.meet(&known)
+			}
+			checkDifference(t, &known, test.want)
+		})
+	}
+}
+
+// R3.14: however slow the answers are, and at whatever part of a second they come, the difference does not wander.
+func TestTheDifferenceDoesNotWander(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ahead := time.Duration(rapid.Int64Range(int64(-48*time.Hour), int64(48*time.Hour)).Draw(t, "ahead"))
+		var known peerclock.Difference
+		var last time.Duration
+		for i := range rapid.IntRange(1, 50).Draw(t, "answers") {
+			took := time.Duration(rapid.Int64Range(0, int64(500*time.Millisecond)).Draw(t, "took"))
+			exchange{
+				at: time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "at")), took: took, ahead: ahead,
+				written: time.Duration(rapid.Int64Range(0, int64(took)).Draw(t, "written")),
+			}.meet(&known)
+			checkDifference(t, &known, ahead)
+			now, _ := known.Value()
+			if i > 0 && now != last {
+				t.Fatalf("the difference has gone from %s to %s", last, now)
+			}
+			last = now
+		}
+	})
+}
+
+func TestWhatSaysNothingOfTheClock(t *testing.T) {
+	t.Parallel()
+	far := noon.Add(time.Hour).Format(http.TimeFormat)
+	for name, answer := range map[string]*http.Response{
+		"no Date":              answerOf(200),
+		"a Date that is none":  answerOf(200, "Date", "soon"),
+		"a gateway's error":    answerOf(502, "Date", far),
+		"an answer of a cache": answerOf(200, "Date", far, "Age", strconv.Itoa(3600)),
+		"the year 9999":        answerOf(200, "Date", "Fri, 31 Dec 9999 23:59:59 GMT"),
+		"the year 1":           answerOf(200, "Date", "Mon, 01 Jan 0001 00:00:00 GMT"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var known peerclock.Difference
+			known.Answered(noon, noon, answer)
+			if ahead, is := known.Value(); is {
+				t.Errorf("difference %s", ahead)
+			}
+			if _, is := known.Least(); is {
+				t.Error("something is known")
+			}
+		})
+	}
+	t.Run("one's own clock went back meanwhile", func(t *testing.T) {
+		t.Parallel()
+		var known peerclock.Difference
+		known.Answered(noon, noon.Add(-time.Hour), answerOf(200, "Date", far))
+		if ahead, is := known.Value(); is {
+			t.Errorf("difference %s", ahead)
+		}
+	})
+	refusal := answerOf(403, "Date", far)
+	t.Run("a refusal says it too", func(t *testing.T) {
+		t.Parallel()
+		var known peerclock.Difference
+		known.Answered(noon, noon, refusal)
+		checkDifference(t, &known, time.Hour)
+	})
+}
+
+// R4.4: what a server did before its clock was set is looked for by the clock that it had then.
+func TestWhileInDoubtTheEarlierClockCounts(t *testing.T) {
+	t.Parallel()
+	var known peerclock.Difference
+	exchange{}.meet(&known)
+	exchange{ahead: -time.Hour}.meet(&known)
+	if least, _ := known.Least(); !known.Doubted() || least > -time.Hour || least < -time.Hour-about {
+		t.Errorf("at least %s, in doubt: %t", least, known.Doubted())
+	}
+	exchange{}.meet(&known)
+	if least, _ := known.Least(); known.Doubted() || least < -about {
+		t.Errorf("at least %s, in doubt: %t", least, known.Doubted())
+	}
+}
+
+func TestManyMayLearnAtOnce(t *testing.T) {
+	t.Parallel()
+	var known peerclock.Difference
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 100 {
+				exchange{ahead: time.Hour, took: time.Duration(i) * time.Millisecond}.meet(&known)
+				_, _ = known.Value()
+				_, _ = known.Least()
+			}
+		})
+	}
+	all.Wait()
+	checkDifference(t, &known, time.Hour)
+}
