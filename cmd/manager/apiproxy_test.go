@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,8 @@ import (
 // for what a trap is set for.
 type apiProxy struct {
 	kubeconfig []byte
+	// ahead is how far the clock of the API server is ahead of the machine's, by what it answers.
+	ahead atomic.Int64
 
 	upstream *httputil.ReverseProxy
 	mu       sync.Mutex
@@ -58,12 +61,17 @@ func newAPIProxy(t *testing.T) *apiProxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &apiProxy{upstream: &httputil.ReverseProxy{
+	p := &apiProxy{}
+	p.upstream = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host}) },
 		Transport:     transport,
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0), // managers that are killed break their connections
-	}}
+		ModifyResponse: func(answer *http.Response) error {
+			answer.Header.Set("Date", time.Now().Add(time.Duration(p.ahead.Load())).UTC().Format(http.TimeFormat))
+			return nil
+		},
+	}
 	front := httptest.NewServer(p)
 	t.Cleanup(func() {
 		front.CloseClientConnections()

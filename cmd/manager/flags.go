@@ -150,10 +150,11 @@ func (f *flags) check() error {
 	return nil
 }
 
-// outbound is how the operator reaches others. Which addresses it does not connect to is for the log
-// alone to know.
-func (f *flags) outbound(log logr.Logger) outbound.Config {
+// outbound is how the operator, whose clock shows now, reaches others. Which addresses it does not connect to
+// is for the log alone to know.
+func (f *flags) outbound(log logr.Logger, now func() time.Time) outbound.Config {
 	return outbound.Config{
+		Now:       now,
 		UserAgent: userAgent(), AllowCIDRs: f.allowCIDRs, DenyCIDRs: f.denyCIDRs, AllowHTTP: f.allowHTTP,
 		Budget: budget.New(f.documentMemory.Value(), time.Now),
 		Refused: func(host string, address netip.Addr, because string) {

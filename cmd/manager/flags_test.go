@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/feed-operator/feed-operator/internal/outbound"
 )
@@ -26,7 +27,7 @@ func TestWhatIsDeniedIsNotReached(t *testing.T) {
 		t.Errorf("denied %v, allowed %v", flags.denyCIDRs, flags.allowCIDRs)
 	}
 	var lines bytes.Buffer
-	out := outbound.New(flags.outbound(newLogger(flags.log, &lines)))
+	out := outbound.New(flags.outbound(newLogger(flags.log, &lines), time.Now))
 	if _, err := out.Get(t.Context(), outbound.Request{URL: "http://localhost:1/"}); err == nil || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("error %v", err)
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
@@ -58,13 +59,18 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	now := apiclock.New(clock.RealClock{})
+	restConfig.Wrap(now.Wrap)
 	manager, err := newManager(restConfig, flags)
 	if err != nil {
 		return err
 	}
-	out := outbound.New(flags.outbound(ctrl.Log.WithName("outbound")))
+	if err := keepTime(ctx, manager, now); err != nil {
+		return err
+	}
+	out := outbound.New(flags.outbound(ctrl.Log.WithName("outbound"), now.Now))
 	if err := controllers.Setup(ctx, manager, controllers.Options{
-		Clock:           clock.RealClock{},
+		Clock:           now,
 		Outbound:        out,
 		Providers:       connect.Providers(out),
 		Destinations:    connect.Destinations(out),

@@ -27,17 +27,17 @@ func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, creden
 		switch spec := described.Spec; {
 		case spec.Gemini != nil:
 			return gemini.New(gemini.Config{
-				Model: spec.Gemini.Model, Endpoint: spec.Gemini.Endpoint, APIKey: credentials,
+				Model: spec.Gemini.Model, Endpoint: spec.Gemini.Endpoint, APIKey: credentials, Now: out.Now,
 				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.OpenAI != nil:
 			return openai.New(openai.Config{
-				Model: spec.OpenAI.Model, Endpoint: spec.OpenAI.Endpoint, APIKey: credentials,
+				Model: spec.OpenAI.Model, Endpoint: spec.OpenAI.Endpoint, APIKey: credentials, Now: out.Now,
 				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.Anthropic != nil:
 			return anthropic.New(anthropic.Config{
-				Model: spec.Anthropic.Model, Endpoint: spec.Anthropic.Endpoint, APIKey: credentials,
+				Model: spec.Anthropic.Model, Endpoint: spec.Anthropic.Endpoint, APIKey: credentials, Now: out.Now,
 				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.Extractive != nil:
@@ -52,7 +52,7 @@ func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination
 	return func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
 		if spec := described.Spec.Mastodon; spec != nil {
 			return mastodon.New(mastodon.Config{
-				Server: spec.Server, AccessToken: credentials,
+				Server: spec.Server, AccessToken: credentials, Now: out.Now,
 				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace, FreshConnections: true}),
 			})
 		}

@@ -49,7 +49,7 @@ type Config struct {
 	// Budget bounds the memory that all answers together take while they are read. Default: one of this
 	// client's own, of the default size.
 	Budget *budget.Budget
-	// Now is the clock that dates in answers are compared with. Default: time.Now.
+	// Now is the clock that dates in answers are compared with, where these do not say what time it is there. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -90,6 +90,9 @@ func New(cfg Config) *Client {
 
 // Budget is the memory that all answers together take while they are read, and what is made of them until it is used.
 func (c *Client) Budget() *budget.Budget { return c.budget }
+
+// Now is the time on the clock that dates in answers are compared with.
+func (c *Client) Now() time.Time { return c.now() }
 
 func newTransport(cfg Config) *http.Transport {
 	return &http.Transport{
