@@ -19,7 +19,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// lookBack is how long before the first attempt a post is looked for: clocks differ.
+// lookBack is how long before the first attempt a post is looked for: what is known of the other side's clock is not exact, and what is
+// known of one's own was not always.
 const lookBack = 10 * time.Minute
 
 // find finds out what has become of a post that may have been published already: an attempt was cut
@@ -40,12 +41,8 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 	began := r.Clock.Now()
 	looking, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	since := r.Clock.Now()
-	if row.FirstAttemptTime != nil {
-		since = row.FirstAttemptTime.Time
-	}
 	receipt, found, err := others.find(looking, finder, destination.Query{
-		Since: since.Add(-lookBack), Post: publication, TextHash: row.TextHash,
+		Since: lifecycle.AttemptedSince(item, row, began).Add(-lookBack), Post: publication, TextHash: row.TextHash,
 	})
 	if err == nil {
 		ctrl.LoggerFrom(ctx).Info("Post looked for", "destination", p.destination, "found", found, "url", receipt.URL)
@@ -56,7 +53,7 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 		return &lifecycle.DeliveryOutcome{Posted: true, ID: cut(receipt.ID, 128), URL: cut(receipt.URL, 2048)}
 	case err == nil:
 		return &lifecycle.DeliveryOutcome{Missing: true, Mistaken: others.passedOver}
-	case errors.As(err, &failed) && failed.Status == http.StatusForbidden && failed.Category == v1alpha1.CategoryAuth:
+	case errors.Is(err, destination.ErrTooMany), errors.As(err, &failed) && failed.Status == http.StatusForbidden && failed.Category == v1alpha1.CategoryAuth:
 		return r.unverifiable(p, item, row)
 	}
 	if ctx.Err() != nil { // the manager is stopping: nothing can be said

@@ -10,6 +10,7 @@ package destination
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -47,7 +48,7 @@ type Destination interface {
 
 // Query describes a post that may have been published.
 type Query struct {
-	// Since is the earliest time at which it can have been published.
+	// Since is the earliest time at which it can have been published, by the caller's clock.
 	Since time.Time
 	// Post as it would be published now.
 	Post Post
@@ -58,9 +59,13 @@ type Query struct {
 	Taken func(Receipt) bool
 }
 
+// ErrTooMany is behind the failure of a search that has seen as many posts as it may, and not all: another one would see no more.
+var ErrTooMany = errors.New("too many posts to look through")
+
 // Finder is a Destination that can be asked what was published.
 type Finder interface {
 	// Find looks for a post. It returns false when it is certain that there is none, and an error
-	// (a *failure.Error) when that cannot be said.
+	// (a *failure.Error) when that cannot be said. The other side's clock may be another one than the
+	// caller's: that is its to know.
 	Find(ctx context.Context, query Query) (Receipt, bool, error)
 }

@@ -22,6 +22,7 @@ func (s *Server) routes() http.Handler {
 			s.counts[pattern]++
 			hook := s.onRequest
 			s.mu.Unlock()
+			w.Header().Set("Date", s.options.Now().UTC().Format(http.TimeFormat))
 			if hook == nil || !hook(w, r) {
 				handler(w, r)
 			}

@@ -65,8 +65,10 @@ type Options struct {
 	PageSize int
 	// MaxPosts is how many posts are kept; the oldest go first. Default: 20,000.
 	MaxPosts int
-	// Now is the clock of created_at, of the keys and of the rate limit. Default: time.Now.
+	// Now is the clock of created_at, of the ids, of the keys, of the rate limit, and of the Date of answers. Default: time.Now.
 	Now func() time.Time
+	// Skew is how far that clock is ahead of Now; less than 0: behind.
+	Skew time.Duration
 }
 
 // Post is a status of the account.
@@ -129,6 +131,9 @@ func NewUnstarted(options Options) *Server {
 	options.MaxPosts = cmp.Or(options.MaxPosts, 20_000)
 	if options.Now == nil {
 		options.Now = time.Now
+	}
+	if now := options.Now; options.Skew != 0 {
+		options.Now = func() time.Time { return now().Add(options.Skew) }
 	}
 	s := &Server{
 		options: options,

@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/peerclock"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
@@ -39,7 +40,7 @@ type Config struct {
 	AccessToken string
 	// Transport is the way out, from outbound.Client.Transport.
 	Transport http.RoundTripper
-	// Now is the clock that the times of rate limits are compared with. Default: time.Now.
+	// Now is the clock of the caller, by which the times of a Query are. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -48,7 +49,12 @@ type Client struct {
 	server *url.URL
 	http   *http.Client
 	api    *api.Client
+	now    func() time.Time
+	clocks *clocks
 }
+
+// clocks are those of a server: that of whoever answers, which may be a proxy in front of it, and that of whoever makes posts.
+type clocks struct{ answers, posts peerclock.Difference }
 
 // New returns a client. Its error is a *failure.Error that says what is wrong with the
 // configuration.
@@ -69,10 +75,13 @@ func New(cfg Config) (*Client, error) {
 	if now == nil {
 		now = time.Now
 	}
-	way := &http.Client{Transport: &transport{next: cfg.Transport, host: server.Host, token: token, sent: redact.NewSent(token), now: now}}
+	known := &clocks{}
+	way := &http.Client{Transport: &transport{
+		next: cfg.Transport, host: server.Host, token: token, sent: redact.NewSent(token), now: now, clock: &known.answers,
+	}}
 	library := api.NewClient(&api.Config{Server: server.String(), AccessToken: token})
 	library.Client = *way
-	return &Client{server: server, http: way, api: library}, nil
+	return &Client{server: server, http: way, api: library, now: now, clocks: known}, nil
 }
 
 // parseServer reads the address of a server as people write it.

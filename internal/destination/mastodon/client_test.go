@@ -44,10 +44,13 @@ func newServerOf(t *testing.T, options mastodontest.Options) *mastodontest.Serve
 	return server
 }
 
-// serve starts a server that answers as the handler does.
+// serve starts a server that answers as the handler does, and has the time on all clocks.
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", start.Format(http.TimeFormat))
+		handler(w, r)
+	}))
 	t.Cleanup(server.Close)
 	return server.URL
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	api "github.com/mattn/go-mastodon"
 
@@ -25,6 +26,7 @@ const (
 // of Mastodon before September 2026 answer such a request with 500: nothing is certain then, and
 // Find tells.
 func (c *Client) Deliver(ctx context.Context, key string, post destination.Post) (destination.Receipt, error) {
+	sent := c.now()
 	status, err := c.api.PostStatus(withKey(ctx, key), &api.Toot{
 		Status:      post.Text,
 		SpoilerText: post.ContentWarning,
@@ -36,6 +38,9 @@ func (c *Client) Deliver(ctx context.Context, key string, post destination.Post)
 	}
 	if !usableID(status.ID) {
 		return destination.Receipt{}, malformed(c.server.Host, http.StatusOK)
+	}
+	if !status.CreatedAt.IsZero() {
+		c.clocks.posts.Seen(sent, c.now(), status.CreatedAt.Truncate(time.Second))
 	}
 	return receipt(status), nil
 }

@@ -22,9 +22,11 @@ import (
 const (
 	// pageSize is the most that Mastodon gives at once.
 	pageSize = 40
-	// maxPages bounds a search. Mastodon takes 300 posts in three hours, so that it goes back most
-	// of a day at least.
-	maxPages = 50
+	// maxPages bounds a search: servers answer a token 300 times in five minutes. Mastodon takes 300 posts in three hours, so that
+	// it goes back four days at least, however much else is posted.
+	maxPages = 250
+	// unknownClock is how far a server's clock may be behind that says nothing of it.
+	unknownClock = 24 * time.Hour
 )
 
 // candidate is a status that may be the one that is looked for.
@@ -35,7 +37,9 @@ type candidate struct {
 }
 
 // Find looks for a post among the account's own statuses, of every visibility, back to
-// query.Since, oldest first: one with the link of the post, and its text unless it was edited.
+// query.Since, oldest first: one with the link of the post, and its text unless it was edited. The
+// server's clock may be another one than the caller's. Where not all of them were seen, its error is
+// destination.ErrTooMany.
 func (c *Client) Find(ctx context.Context, query destination.Query) (destination.Receipt, bool, error) {
 	account, err := c.api.GetAccountCurrentUser(ctx)
 	if err != nil {
@@ -44,6 +48,7 @@ func (c *Client) Find(ctx context.Context, query destination.Query) (destination
 	if !usableID(account.ID) {
 		return destination.Receipt{}, false, malformed(c.server.Host, http.StatusOK)
 	}
+	query.Since = c.since(query.Since) // the server has just said what time it is
 	candidates, err := c.candidates(ctx, account.ID, query)
 	if err != nil {
 		return destination.Receipt{}, false, err
@@ -67,7 +72,24 @@ func (c *Client) Find(ctx context.Context, query destination.Query) (destination
 	return destination.Receipt{}, false, nil
 }
 
-// candidates are the account's statuses since query.Since that look like the post.
+// since is a time of the caller's as the server's clock had it, the earliest that it may have been: by its answers, and by the posts that
+// it has made, which may have their time from another machine.
+func (c *Client) since(at time.Time) time.Time {
+	answers, byAnswers := c.clocks.answers.Least()
+	posts, byPosts := c.clocks.posts.Least()
+	switch {
+	case byAnswers && byPosts:
+		return at.Add(min(answers, posts))
+	case byAnswers:
+		return at.Add(answers)
+	case byPosts:
+		return at.Add(posts)
+	}
+	return at.Add(-unknownClock)
+}
+
+// candidates are the account's statuses since query.Since, by the server's clock, that look like the post. Where ids have an order, a page
+// that ends with an older one is the last; else one of nothing but older ones.
 func (c *Client) candidates(ctx context.Context, account api.ID, query destination.Query) ([]candidate, error) {
 	var candidates []candidate
 	var below api.ID
@@ -76,9 +98,11 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 		if err != nil {
 			return nil, err
 		}
-		passed := len(statuses) > 0
+		passed, ended := len(statuses) > 0, false
 		for _, status := range statuses {
-			if status.CreatedAt.Before(query.Since) {
+			at, ordered := made(status)
+			older := at.Before(query.Since)
+			if ended = older && ordered; older {
 				continue
 			}
 			passed = false
@@ -91,7 +115,7 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 				candidates = append(candidates, candidate{status, linked})
 			}
 		}
-		if passed || next == "" {
+		if passed || ended || next == "" {
 			return candidates, nil
 		}
 		if next == below {
@@ -99,9 +123,9 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 		}
 		below = next
 	}
-	return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeTooLarge,
+	return nil, failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
 		fmt.Sprintf("Whether the post is published cannot be said: after %d pages of the account's statuses at %s "+
-			"those since %s were not all seen.", maxPages, c.server.Host, query.Since.UTC().Format(time.RFC3339)))
+			"those since %s were not all seen.", maxPages, c.server.Host, query.Since.UTC().Format(time.RFC3339)), destination.ErrTooMany)
 }
 
 // page returns a page of the account's statuses, newest first, and where the next one begins, or

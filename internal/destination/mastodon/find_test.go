@@ -4,6 +4,7 @@
 package mastodon
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -50,7 +51,7 @@ func TestFinds(t *testing.T) {
 		"nothing was posted":            {post: wanted, want: -1},
 		"it is there":                   {posts: []mastodontest.Post{published(0)}, post: wanted, want: 0},
 		"it is as old as it can be":     {posts: []mastodontest.Post{published(-10 * time.Minute)}, post: wanted, want: 0},
-		"one is older than it can be":   {posts: []mastodontest.Post{published(-10*time.Minute - time.Millisecond)}, post: wanted, want: -1},
+		"one is older than it can be":   {posts: []mastodontest.Post{published(-10*time.Minute - 2*time.Second)}, post: wanted, want: -1},
 		"direct":                        {posts: []mastodontest.Post{change(func(p *mastodontest.Post) { p.Visibility = "direct" })}, post: wanted, want: 0},
 		"private":                       {posts: []mastodontest.Post{change(func(p *mastodontest.Post) { p.Visibility = "private" })}, post: wanted, want: 0},
 		"the oldest of several":         {posts: []mastodontest.Post{published(-time.Minute), published(0)}, post: wanted, want: 0},
@@ -136,9 +137,9 @@ func TestFindTurnsThePages(t *testing.T) {
 		"on the first page":                  {nil, nil, 2, nil},
 		"behind full pages":                  {nil, others(8, 0), 4, nil},
 		"behind pages of boosts":             {nil, boosts(9), 4, nil},
-		"no further than needed":             {others(100, -time.Hour), nil, 2, nil},
+		"no further than needed":             {others(100, -time.Hour), nil, 1, nil},
 		"no further than a page of old ones": {others(100, -time.Hour), others(3, 0), 2, nil},
-		"so far that it is barely seen":      {others(4, -time.Hour), others(4*(maxPages-2), 0), maxPages, nil},
+		"so far that it is barely seen":      {others(4, -time.Hour), others(4*(maxPages-1), 0), maxPages, nil},
 		"beyond what is seen": {
 			others(4, -time.Hour), others(4*maxPages, 0), maxPages,
 			&outcome{v1alpha1.CategoryValidation, failure.TypeTooLarge, 0, false},
@@ -154,6 +155,9 @@ func TestFindTurnsThePages(t *testing.T) {
 			got, found, err := newClient(t, server.URL).Find(t.Context(), destination.Query{Since: start.Add(-time.Minute), Post: wanted})
 			if test.want != nil {
 				wantOutcome(t, err, *test.want)
+				if !errors.Is(err, destination.ErrTooMany) {
+					t.Error("it does not say that another search would see no more")
+				}
 			} else if err != nil || !found || got.ID != id {
 				t.Errorf("got %+v, %t, %v, want %s", got, found, err, id)
 			}

@@ -159,9 +159,12 @@ func plain(text string, limit int) string {
 
 // wait is how long a server asks to be left alone: by the Retry-After of RFC 9110 and, with 429, by
 // X-RateLimit-Reset, which with any other status says nothing of the sort. It is a time as ISO 8601;
-// of older and other servers seconds, since 1970 or from now.
+// of older and other servers seconds, since 1970 or from now. Times are the server's, as its Date is.
 func (t *transport) wait(status int, header http.Header) time.Duration {
-	now := t.now()
+	now, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		now = t.now()
+	}
 	longest := failure.RetryAfter(header.Get("Retry-After"), now)
 	if status == http.StatusTooManyRequests {
 		longest = max(longest, failure.Until(header.Get("X-RateLimit-Reset"), now))

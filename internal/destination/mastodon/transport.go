@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/peerclock"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
@@ -37,6 +38,7 @@ type transport struct {
 	token string
 	sent  *redact.Sent
 	now   func() time.Time
+	clock *peerclock.Difference // learns from each answer
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -48,10 +50,12 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if key, ok := request.Context().Value(keyOf{}).(string); ok && key != "" {
 		outgoing.Header.Set("Idempotency-Key", key)
 	}
+	sent := t.now()
 	answer, err := t.next.RoundTrip(outgoing)
 	if err != nil {
 		return nil, failure.WithoutEchoes(err, t.sent)
 	}
+	t.clock.Answered(sent, t.now(), answer)
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {

@@ -1,0 +1,96 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
+)
+
+// skews are how far the clock of a server is ahead of the operator's.
+var skews = []time.Duration{time.Minute, -time.Minute, 11 * time.Minute, -11 * time.Minute, time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
+
+func skewed(by time.Duration) func(*mastodontest.Options) {
+	return func(o *mastodontest.Options) { o.Skew = by }
+}
+
+// R4.4: clocks may differ by a day without a post being lost, or made twice; also at a server that ignores keys.
+func TestAPostIsMadeOnceWhateverTheServersClockShows(t *testing.T) {
+	t.Parallel()
+	for _, by := range skews {
+		for what, where := range map[string]struct {
+			fault
+			receiver string
+			want     ending
+		}{
+			"the answer never arrives":        {accepted["the answer never arrives"], "at one that ignores keys", foundAgain},
+			"the server publishes late":       {accepted["the server publishes after the connection died"], "at one that ignores keys", foundAgain},
+			"the request never arrives":       {notAccepted["the request never arrives"], "at one that ignores keys", postedAgain},
+			"the answer of one that has keys": {accepted["the answer never arrives"], "at one that fails a replay", foundAgain},
+		} {
+			t.Run(fmt.Sprintf("%s %s, %s ahead", what, where.receiver, by), func(t *testing.T) {
+				t.Parallel()
+				where.against(t, both(receivers[where.receiver].options, skewed(by)), where.want)
+			})
+		}
+	}
+}
+
+// R3.14, R4.4: the time of the first attempt was noted by a clock that was wrong. The post is looked for back to when the item was
+// made, and found.
+func TestAPostIsFoundThoughItsFirstAttemptIsNotedWrong(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]time.Duration{"a year ahead": aYear, "a year behind": -aYear} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			server := w.mastodon(ignoresKeys)
+			w.openDestination("press", server.URL)
+			server.OnPost(func(p *mastodontest.Pending) bool { p.Commit(); p.Reset(); return true })
+			w.oneItem("press")
+			item := w.untilItem("news", hasFailed("press", 1))
+			server.OnPost(nil)
+			rows := item.Status.Deliveries
+			rows[0].FirstAttemptTime = &metav1.Time{Time: rows[0].FirstAttemptTime.Add(by)}
+			w.patchItem(item.Name, fmt.Sprintf(`{"status":{"deliveries":%s}}`, asJSON(t, rows)))
+			w.untilUpToDate()
+			ended := w.untilEnded("news", 1)[0]
+			if err := inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)(&ended); err != nil {
+				t.Error(err)
+			}
+			w.checkPosts(server, &ended, foundAgain)
+		})
+	}
+}
+
+// R4.4: an account on which so much else was posted that the post cannot be looked for: a person is asked, and nothing is posted again.
+func TestAPostThatIsBuriedIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon(ignoresKeys, func(o *mastodontest.Options) { o.PageSize = 1 })
+	w.openDestination("press", server.URL)
+	server.OnPost(func(p *mastodontest.Pending) bool { p.Commit(); p.Reset(); return true })
+	w.oneItem("press")
+	w.untilItem("news", hasFailed("press", 1))
+	server.OnPost(nil)
+	for i := range 300 {
+		server.Publish(mastodontest.Post{Text: fmt.Sprintf("Number %d", i)})
+	}
+	ended := w.untilEnded("news", 1)[0]
+	if err := inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonDeliveryUncertain)(&ended); err != nil {
+		t.Error(err)
+	}
+	if posts := len(server.Posts()); posts != 301 {
+		t.Errorf("%d posts", posts)
+	}
+	if looks := server.Count("GET /api/v1/accounts/{id}/statuses"); looks > 260 {
+		t.Errorf("%d pages were read: it is looked through again and again", looks)
+	}
+}
