@@ -331,7 +331,8 @@ func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) {
 
 	busy := failed(2, "The server "+host+" answered 503 Service Unavailable")
 	busy.pause = 5 * time.Hour
-	busy.answer = refuse(http.StatusServiceUnavailable, "Retry-After", s.due.Add(busy.pause).UTC().Format(http.TimeFormat))
+	busy.answer = refuse(http.StatusServiceUnavailable,
+		"Date", s.due.UTC().Format(http.TimeFormat), "Retry-After", s.due.Add(busy.pause).UTC().Format(http.TimeFormat))
 	s.play("503 with a date", busy)
 
 	s.play("a new path", step{

@@ -33,8 +33,12 @@ func (c *Client) statusFailure(at target, answer *http.Response) *failure.Error 
 		fmt.Sprintf("The server %s answered %s.", at.url.Host, statusOf(answer)))
 	failed.Status = answer.StatusCode
 	failed.Quota = answer.StatusCode == http.StatusPaymentRequired
+	now, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		now = c.now()
+	}
 	for _, value := range answer.Header.Values("Retry-After") { // some send one for each of their limits
-		failed.RetryAfter = max(failed.RetryAfter, failure.RetryAfter(value, c.now()))
+		failed.RetryAfter = max(failed.RetryAfter, failure.RetryAfter(value, now))
 	}
 	return failed
 }

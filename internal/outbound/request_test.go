@@ -140,6 +140,7 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Date"] = nil
 				for value := range strings.SplitSeq(test.retryAfter, ";") {
 					w.Header().Add("Retry-After", value)
 				}
@@ -156,6 +157,27 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 			wantText := "The server " + strings.TrimPrefix(server.URL, "http://") + " " + test.wantText
 			if !strings.Contains(got.Error(), wantText) {
 				t.Errorf("message %q, want %q in it", got, wantText)
+			}
+		})
+	}
+}
+
+// R3.14: a server that names the time until which it is to be left alone means its own clock.
+func TestADateIsOfTheServersClock(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, skew := range []time.Duration{0, time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour} {
+		t.Run(skew.String(), func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Date", now.Add(skew).UTC().Format(http.TimeFormat))
+				w.Header().Set("Retry-After", now.Add(skew+2*time.Minute).UTC().Format(http.TimeFormat))
+				w.WriteHeader(http.StatusTooManyRequests)
+			})
+			client := newTestClient(t, Config{AllowCIDRs: []netip.Prefix{loopback}, Now: func() time.Time { return now }})
+			response, err := client.Get(t.Context(), Request{URL: server.URL})
+			if got := failed(t, response, err).RetryAfter; got != 2*time.Minute {
+				t.Errorf("left alone for %s", got)
 			}
 		})
 	}
