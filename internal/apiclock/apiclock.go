@@ -60,7 +60,7 @@ func (l *listener) RoundTrip(request *http.Request) (*http.Response, error) {
 	sent := l.clock.own()
 	answer, err := l.next.RoundTrip(request)
 	if err == nil {
-		l.clock.api.Answered(sent, l.clock.own(), answer)
+		l.clock.api.Answered(sent, l.clock.own(), answer.StatusCode, answer.Header)
 		l.clock.heard.Store(int64(max(l.clock.passed(), 1)))
 	}
 	return answer, err

@@ -32,9 +32,9 @@ func (s apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Date": {s.now().UTC().Format(http.TimeFormat)}}, Request: r}, nil
 }
 
-func ask(t *testing.T, way http.RoundTripper) {
+func ask(ctx context.Context, t *testing.T, way http.RoundTripper) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://api/version", nil) //nolint:usetesting // used in bubbles too
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://api/version", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func TestReplicasWhoseClocksDifferShowTheSameTime(t *testing.T) {
 			right := clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 5e8, time.UTC))
 			server := apiServer{right.Now}
 			first, second := apiclock.New(right), apiclock.New(clocktesting.NewFakeClock(right.Now().Add(skew)))
-			ask(t, first.Wrap(server))
-			ask(t, second.Wrap(server))
+			ask(t.Context(), t, first.Wrap(server))
+			ask(t.Context(), t, second.Wrap(server))
 			checkTime(t, first, right.Now())
 			checkTime(t, second, right.Now())
 			if ahead, known := second.Ahead(); !known || (ahead+skew).Abs() > about {
@@ -78,7 +78,7 @@ func TestBeforeAnyAnswerTheMachinesClockCounts(t *testing.T) {
 	t.Parallel()
 	local := clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	clock := apiclock.New(local)
-	ask(t, clock.Wrap(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") })))
+	ask(t.Context(), t, clock.Wrap(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") })))
 	local.Step(time.Minute)
 	if _, known := clock.Ahead(); known || !clock.Now().Equal(local.Now()) {
 		t.Errorf("the clock shows %s, want %s", clock.Now(), local.Now())
@@ -90,7 +90,7 @@ func TestTimePassesBetweenAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := apiclock.New(inBubble{})
-		ask(t, clock.Wrap(apiServer{func() time.Time { return time.Now().Add(-time.Hour) }}))
+		ask(t.Context(), t, clock.Wrap(apiServer{func() time.Time { return time.Now().Add(-time.Hour) }}))
 		<-clock.After(90 * time.Minute)
 		checkTime(t, clock, time.Now().Add(-time.Hour))
 		fired := false
@@ -111,7 +111,7 @@ type inBubble struct{ clock.RealClock }
 func TestARealMachine(t *testing.T) {
 	t.Parallel()
 	machine := apiclock.New(clock.RealClock{})
-	ask(t, machine.Wrap(apiServer{func() time.Time { return time.Now().Add(time.Hour) }}))
+	ask(t.Context(), t, machine.Wrap(apiServer{func() time.Time { return time.Now().Add(time.Hour) }}))
 	checkTime(t, machine, time.Now().Add(time.Hour))
 }
 
@@ -128,9 +128,9 @@ func TestItKeepsHearingTheAPIServer(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			clock.Keep(ctx, func(context.Context) error {
+			clock.Keep(ctx, func(ctx context.Context) error {
 				asked.Add(1)
-				ask(t, way)
+				ask(ctx, t, way)
 				return nil
 			}, func(time.Duration) { told.Add(1) })
 		}()
@@ -145,7 +145,7 @@ func TestItKeepsHearingTheAPIServer(t *testing.T) {
 		before := asked.Load()
 		for range 60 { // others ask
 			time.Sleep(10*time.Second + time.Millisecond)
-			ask(t, way)
+			ask(t.Context(), t, way)
 		}
 		if got := asked.Load() - before; got > 1 {
 			t.Errorf("asked %d times in ten busy minutes", got)
@@ -167,10 +167,10 @@ func TestOneWrongAnswerIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	local := clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	clock := apiclock.New(local)
-	ask(t, clock.Wrap(apiServer{local.Now}))
-	ask(t, clock.Wrap(apiServer{func() time.Time { return local.Now().Add(8760 * time.Hour) }}))
+	ask(t.Context(), t, clock.Wrap(apiServer{local.Now}))
+	ask(t.Context(), t, clock.Wrap(apiServer{func() time.Time { return local.Now().Add(8760 * time.Hour) }}))
 	checkTime(t, clock, local.Now())
-	ask(t, clock.Wrap(roundTripper(func(r *http.Request) (*http.Response, error) {
+	ask(t.Context(), t, clock.Wrap(roundTripper(func(r *http.Request) (*http.Response, error) {
 		answer, err := apiServer{local.Now}.RoundTrip(r)
 		local.Step(5 * time.Minute) // it is on its way
 		return answer, err

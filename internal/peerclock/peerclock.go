@@ -20,8 +20,8 @@ const (
 	// agreeing is how many answers in a row have to say the same before what is known is given up: a proxy may answer in the
 	// server's place, or a cache.
 	agreeing = 3
-	// wholeSecond is how long a Date stays the same.
-	wholeSecond = time.Second
+	// resolution is how long a Date stays the same.
+	resolution = time.Second
 	// nonsense is a difference that no clock has.
 	nonsense = 100 * 365 * 24 * time.Hour
 )
@@ -51,11 +51,12 @@ type Difference struct {
 
 // Answered learns from an answer to a request that was sent at one time of one's own clock, and whose head was there at another. What
 // does not come from the server itself, or not at that time, says nothing: an error of a gateway, an answer out of a cache.
-func (d *Difference) Answered(sent, received time.Time, answer *http.Response) {
-	if answer.StatusCode >= http.StatusInternalServerError || answer.Header.Get("Age") != "" {
+func (d *Difference) Answered(sent, received time.Time, status int, header http.Header) {
+	age := header.Get("Age")
+	if status >= http.StatusInternalServerError || age != "" && age != "0" {
 		return
 	}
-	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
 		d.Seen(sent, received, date)
 	}
 }
@@ -66,7 +67,7 @@ func (d *Difference) Seen(from, to, shown time.Time) {
 	if to.Before(from) { // one's own clock was set back meanwhile
 		return
 	}
-	d.vote(span{least: shown.Sub(to), most: shown.Add(wholeSecond).Sub(from)})
+	d.vote(span{least: shown.Sub(to), most: shown.Add(resolution).Sub(from)})
 }
 
 func (d *Difference) vote(says span) {

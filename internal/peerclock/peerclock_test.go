@@ -5,7 +5,6 @@ package peerclock_test
 
 import (
 	"net/http"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -32,15 +31,21 @@ type exchange struct {
 func (e exchange) meet(d *peerclock.Difference) {
 	sent := noon.Add(e.at)
 	date := sent.Add(e.written + e.ahead).Truncate(time.Second)
-	d.Answered(sent, sent.Add(e.took), answerOf(200, "Date", date.Format(http.TimeFormat)))
+	d.Answered(sent, sent.Add(e.took), http.StatusOK, headerOf("Date", date.Format(http.TimeFormat)))
 }
 
-func answerOf(status int, header ...string) *http.Response {
-	answer := &http.Response{StatusCode: status, Header: http.Header{}}
-	for i := 0; i < len(header); i += 2 {
-		answer.Header.Set(header[i], header[i+1])
+func headerOf(fields ...string) http.Header {
+	header := http.Header{}
+	for i := 0; i < len(fields); i += 2 {
+		header.Set(fields[i], fields[i+1])
 	}
-	return answer
+	return header
+}
+
+// head is that of an answer.
+type head struct {
+	status int
+	header http.Header
 }
 
 func checkDifference(t interface {
@@ -122,18 +127,18 @@ func TestTheDifferenceDoesNotWander(t *testing.T) {
 func TestWhatSaysNothingOfTheClock(t *testing.T) {
 	t.Parallel()
 	far := noon.Add(time.Hour).Format(http.TimeFormat)
-	for name, answer := range map[string]*http.Response{
-		"no Date":              answerOf(200),
-		"a Date that is none":  answerOf(200, "Date", "soon"),
-		"a gateway's error":    answerOf(502, "Date", far),
-		"an answer of a cache": answerOf(200, "Date", far, "Age", strconv.Itoa(3600)),
-		"the year 9999":        answerOf(200, "Date", "Fri, 31 Dec 9999 23:59:59 GMT"),
-		"the year 1":           answerOf(200, "Date", "Mon, 01 Jan 0001 00:00:00 GMT"),
+	for name, answer := range map[string]head{
+		"no Date":              {200, headerOf()},
+		"a Date that is none":  {200, headerOf("Date", "soon")},
+		"a gateway's error":    {502, headerOf("Date", far)},
+		"an answer of a cache": {200, headerOf("Date", far, "Age", "3600")},
+		"the year 9999":        {200, headerOf("Date", "Fri, 31 Dec 9999 23:59:59 GMT")},
+		"the year 1":           {200, headerOf("Date", "Mon, 01 Jan 0001 00:00:00 GMT")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var known peerclock.Difference
-			known.Answered(noon, noon, answer)
+			known.Answered(noon, noon, answer.status, answer.header)
 			if ahead, is := known.Value(); is {
 				t.Errorf("difference %s", ahead)
 			}
@@ -145,18 +150,22 @@ func TestWhatSaysNothingOfTheClock(t *testing.T) {
 	t.Run("one's own clock went back meanwhile", func(t *testing.T) {
 		t.Parallel()
 		var known peerclock.Difference
-		known.Answered(noon, noon.Add(-time.Hour), answerOf(200, "Date", far))
+		known.Answered(noon, noon.Add(-time.Hour), http.StatusOK, headerOf("Date", far))
 		if ahead, is := known.Value(); is {
 			t.Errorf("difference %s", ahead)
 		}
 	})
-	refusal := answerOf(403, "Date", far)
-	t.Run("a refusal says it too", func(t *testing.T) {
-		t.Parallel()
-		var known peerclock.Difference
-		known.Answered(noon, noon, refusal)
-		checkDifference(t, &known, time.Hour)
-	})
+	for name, answer := range map[string]head{
+		"a refusal says it too":           {403, headerOf("Date", far)},
+		"and what a cache has just asked": {200, headerOf("Date", far, "Age", "0")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var known peerclock.Difference
+			known.Answered(noon, noon, answer.status, answer.header)
+			checkDifference(t, &known, time.Hour)
+		})
+	}
 }
 
 // R4.4: what a server did before its clock was set is looked for by the clock that it had then.

@@ -55,7 +55,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, failure.WithoutEchoes(err, t.sent)
 	}
-	t.clock.Answered(sent, t.now(), answer)
+	t.clock.Answered(sent, t.now(), answer.StatusCode, answer.Header)
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
