@@ -4,7 +4,11 @@
 package controllers
 
 import (
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -39,7 +43,16 @@ var limitOfChecks = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
 // working lets a controller have a worker for each place, and some for those who find none.
 func working(limit schedule.Limit) controller.Options {
 	const parking = 16
-	return controller.Options{MaxConcurrentReconciles: limit.Slots() + parking}
+	return controller.Options{MaxConcurrentReconciles: limit.Slots() + parking, RateLimiter: comingBack()}
+}
+
+// longestComingBack is the longest wait before a key is looked at again after an error. Most errors are those of an API server that
+// is away: what it holds up should not be held up for a quarter of an hour after that, as it would be by default.
+const longestComingBack = time.Minute
+
+// comingBack says when a key comes back after an error: at once, and then twice as late each time.
+func comingBack() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, longestComingBack)
 }
 
 // itemOwner is for whom an item is worked on: its source.

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -168,5 +169,6 @@ func (r *RetentionReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		Named("retention").
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}, deleted)).
+		WithOptions(controller.Options{RateLimiter: comingBack()}).
 		Complete(r)
 }
