@@ -36,8 +36,29 @@ type link struct {
 }
 
 // chainOf returns the providers that do what an item needs next, in order: those that judge it, where
-// the source has others for that, or those that write its summary.
+// the source has others for that, or those that write its summary. Those that have failed for good at it are left out as long as
+// all others are down: these are waited for, which costs no call (R3.6).
 func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
+	chain, err := r.namedFor(ctx, item, source)
+	if err != nil || len(item.Status.ProviderFailures) == 0 {
+		return chain, err
+	}
+	policy := lifecycle.PolicyOf(source)
+	others := slices.DeleteFunc(slices.Clone(chain), func(next link) bool { return lifecycle.FailedForGood(item, next.Name, policy) })
+	if len(others) == 0 || slices.ContainsFunc(others, r.isUp) || r.releases(ctx, item).Frees(item) {
+		return chain, nil
+	}
+	return others, nil
+}
+
+// isUp says that a provider may be called at this moment, or soon.
+func (r *FeedItemReconciler) isUp(next link) bool {
+	availability := r.Schedule.Availability(next.resource)
+	return next.unavailable == "" && next.Provider != nil && availability.State != schedule.StateOpen && availability.Remaining(r.Clock.Now()) < longPause
+}
+
+// namedFor returns the providers that a source names for what an item needs next.
+func (r *FeedItemReconciler) namedFor(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
 	writers, err := r.writersOf(ctx, source)
 	if err != nil || !derive.ToBeScreened(item, source) || len(source.Judges()) == 0 {
 		return writers, err

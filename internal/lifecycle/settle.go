@@ -5,6 +5,7 @@ package lifecycle
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -167,7 +168,7 @@ func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time
 	if outcome.Failure.Category == v1alpha1.CategoryUnknown && outcome.Failure.Stage != v1alpha1.StageArticle {
 		status.Failure.Retryable = !repeated // R3.2: one retry, then it is permanent
 	}
-	hopes := outcome.Untried && !status.Failure.Retryable // for those that were not asked (R3.6)
+	hopes := outcome.Untried // for those that were not asked (R3.6); who has failed for good is not asked again meanwhile: FailedForGood
 	status.Failure.Retryable = status.Failure.Retryable || hopes
 	exhausted := int(status.RetryCount) >= policy.MaxRetries && !hopes
 	if !status.Failure.Retryable || exhausted {
@@ -182,6 +183,27 @@ func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time
 	wait := policy.Delay(int(status.RetryCount), string(item.UID))
 	wait = max(wait, min(outcome.RetryAfter, maxHint))
 	status.NextRetryTime = roundUp(now.Add(wait))
+}
+
+// FailedForGood says whether a provider has failed for good at the summary of an item: it refuses it, or has failed for as many
+// retries as there are. While all others are down it is not asked again: they are waited for, which is no attempt (R3.6, R3.12).
+// A forced retry forgets it. Refused credentials are a matter of the provider, and not of the item.
+func FailedForGood(item *v1alpha1.FeedItem, provider string, policy Policy) bool {
+	at := slices.IndexFunc(item.Status.ProviderFailures, func(failed v1alpha1.ProviderFailure) bool { return failed.Name == provider })
+	if at < 0 || forced(item) {
+		return false
+	}
+	spent := item.Status.FirstFailureTime != nil && int(item.Status.RetryCount) >= policy.MaxRetries
+	switch failed := item.Status.ProviderFailures[at]; failed.Category {
+	case v1alpha1.CategoryValidation:
+		return true
+	case v1alpha1.CategoryUnknown:
+		return spent || failed.Count > 1 // R3.2: one retry
+	case v1alpha1.CategoryNetwork, v1alpha1.CategoryRateLimit, v1alpha1.CategoryAPI:
+		return spent
+	case v1alpha1.CategoryAuth:
+	}
+	return false
 }
 
 // finalReason says why an item failed for good: because its retries are used up, or because the
@@ -219,6 +241,7 @@ func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 		return
 	}
 	judgeAgain(item)
+	status.ProviderFailures = nil // all of them are asked again
 	status.Phase = v1alpha1.PhaseDeferred
 	status.NextRetryTime = &metav1.Time{Time: now}
 	setConditions(item, policy, now)

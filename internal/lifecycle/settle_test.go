@@ -219,7 +219,7 @@ func TestDelaySpreadsItems(t *testing.T) {
 }
 
 // R3.6: an item fails for good only if every provider has failed for good. While others were down, and
-// not asked, it is tried again; what may pass by itself is limited all the same.
+// not asked, it is tried again, also where those that were asked have used up all retries.
 func TestNobodyFailsForGoodBeforeAllWereAsked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -230,7 +230,8 @@ func TestNobodyFailsForGoodBeforeAllWereAsked(t *testing.T) {
 		"all refused":                               {v1alpha1.CategoryValidation, false, v1alpha1.PhaseFailed},
 		"one refused, the others were not asked":    {v1alpha1.CategoryValidation, true, v1alpha1.PhaseDeferred},
 		"one is unknown, the others were not asked": {v1alpha1.CategoryUnknown, true, v1alpha1.PhaseDeferred},
-		"one is out, the others were not asked":     {v1alpha1.CategoryAPI, true, v1alpha1.PhaseFailed},
+		"one is out, the others were not asked":     {v1alpha1.CategoryAPI, true, v1alpha1.PhaseDeferred},
+		"all are out":                               {v1alpha1.CategoryAPI, false, v1alpha1.PhaseFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -247,6 +248,51 @@ func TestNobodyFailsForGoodBeforeAllWereAsked(t *testing.T) {
 			}
 			if item.Status.Phase != test.want {
 				t.Errorf("%s after %d retries, want %s", item.Status.Phase, item.Status.RetryCount, test.want)
+			}
+		})
+	}
+}
+
+// R3.6, R3.12: who has failed for good at an item is not asked again while others are waited for; a person can have all asked again.
+func TestWhoHasFailedForGoodIsKnown(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		category v1alpha1.Category
+		attempts int
+		want     bool
+	}{
+		"who refuses it":                            {v1alpha1.CategoryValidation, 1, true},
+		"not who has failed for what may pass":      {v1alpha1.CategoryAPI, 1, false},
+		"nor at the retry before the last":          {v1alpha1.CategoryAPI, usual.MaxRetries, false},
+		"who has failed at the last one":            {v1alpha1.CategoryAPI, usual.MaxRetries + 1, true},
+		"the network counts as well":                {v1alpha1.CategoryNetwork, usual.MaxRetries + 1, true},
+		"not who has failed once in an unknown way": {v1alpha1.CategoryUnknown, 1, false},
+		"who has failed so twice":                   {v1alpha1.CategoryUnknown, 2, true},
+		"never who refuses the credentials":         {v1alpha1.CategoryAuth, usual.MaxRetries + 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			item, now := newItem(), created
+			for range test.attempts {
+				lifecycle.Settle(item, lifecycle.Outcome{
+					Failure: failure(test.category, test.category == v1alpha1.CategoryAPI), Reason: v1alpha1.ReasonAPIFailed, Untried: true,
+					ProviderFailures: []v1alpha1.ProviderFailure{{Name: "one", Category: test.category, Count: 1, Time: metav1.NewTime(now)}},
+				}, usual, now)
+				now = now.Add(24 * time.Hour)
+			}
+			if got := lifecycle.FailedForGood(item, "one", usual); got != test.want {
+				t.Errorf("%t after %d attempts: %+v", got, test.attempts, item.Status)
+			}
+			if lifecycle.FailedForGood(item, "another", usual) {
+				t.Error("another has, too")
+			}
+			item.Annotations = map[string]string{v1alpha1.AnnotationRetry: "again"}
+			if lifecycle.FailedForGood(item, "one", usual) {
+				t.Error("it has, although a person wants it to be asked")
+			}
+			lifecycle.Release(item, usual, now)
+			if lifecycle.FailedForGood(item, "one", usual) {
+				t.Error("it has, although a person has released the item")
 			}
 		})
 	}
