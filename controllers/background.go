@@ -13,6 +13,9 @@ import (
 // background runs work that goes on after the reconcile that began it. A stop of the manager waits
 // for it.
 type background struct {
+	// last is done when all work has ended.
+	last func(context.Context)
+
 	mu      sync.Mutex
 	running sync.WaitGroup
 	stopped bool
@@ -40,6 +43,7 @@ func (b *background) Start(ctx context.Context) error {
 	b.stopped = true
 	b.mu.Unlock()
 	b.running.Wait()
+	b.last(ctx)
 	return nil
 }
 

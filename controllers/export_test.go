@@ -5,9 +5,12 @@ package controllers
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
 // SetupForTest is Setup, and returns what looks at an item or a source now: with a clock that a
@@ -36,3 +39,42 @@ const (
 	ProviderKey    = providerKey
 	DestinationKey = destinationKey
 )
+
+// ComesBackAfter is when a key comes back after so many errors in a row.
+func ComesBackAfter(errors int) (after time.Duration) {
+	limiter := working(limitOfChecks).RateLimiter
+	for range errors {
+		after = limiter.When(ctrl.Request{})
+	}
+	return after
+}
+
+// Kept is keptResults.
+type Kept struct{ results keptResults }
+
+// Keep keeps a result of so many bytes.
+func (k *Kept) Keep(namespace, name string, bytes int64) {
+	item := &v1alpha1.FeedItem{}
+	item.Namespace, item.Name = namespace, name
+	k.results.keep(item, sized(bytes))
+}
+
+// Drop forgets what is kept of an item.
+func (k *Kept) Drop(namespace, name string) {
+	k.results.drop(types.NamespacedName{Namespace: namespace, Name: name})
+}
+
+// Full says that there is no room for another one of a namespace.
+func (k *Kept) Full(namespace string) bool { return k.results.full(namespace) }
+
+// Bytes is how much is kept.
+func (k *Kept) Bytes() int64 { return k.results.bytes }
+
+// sized is a result of so many bytes.
+type sized int64
+
+func (sized) about() string { return "size" }
+func (sized) write(context.Context, *v1alpha1.FeedItem, int) (*v1alpha1.FeedItem, error) {
+	return nil, nil
+}
+func (s sized) putAway() int64 { return int64(s) }

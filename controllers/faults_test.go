@@ -26,7 +26,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
 
-// faults answers requests of an operator in place of the API server.
+// faults answers requests of an operator in place of the API server; a status without a code is for no answer at all.
 type faults struct {
 	mu     sync.Mutex
 	answer func(*http.Request) *metav1.Status
@@ -50,6 +50,9 @@ func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 		status := answer(r)
 		if status == nil {
 			return server.RoundTrip(r)
+		}
+		if status.Code == 0 {
+			return nil, errors.New("connection refused")
 		}
 		status.Kind, status.APIVersion, status.Status = "Status", "v1", metav1.StatusFailure
 		body, err := json.Marshal(status)

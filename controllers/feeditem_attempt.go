@@ -4,12 +4,10 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -144,7 +142,7 @@ func (r *FeedItemReconciler) settle(ctx context.Context, item *v1alpha1.FeedItem
 }
 
 // after says when to look again at an item that was written, or that was not (nil): then somebody
-// else was first, or the answer of the API server was lost though it has written it.
+// else was first, or the answer of the API server was lost though it has written it, or what is known is kept.
 func (r *FeedItemReconciler) after(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
 	switch now := r.Clock.Now(); {
 	case err != nil:
@@ -157,46 +155,14 @@ func (r *FeedItemReconciler) after(written *v1alpha1.FeedItem, err error) (ctrl.
 
 // writeOutcome writes down what an attempt came to, whatever happened to the item meanwhile, and
 // tells about it once it is written. It returns the item as it is then, or nil if the outcome does
-// not belong on it any more.
+// not belong on it any more, or is kept because the API server does not take it.
 func (r *FeedItemReconciler) writeOutcome(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	outcome lifecycle.Outcome,
 ) (*v1alpha1.FeedItem, error) {
-	ctx, cancel := recording(ctx)
-	defer cancel()
-	began, now, releases := item.DeepCopy(), r.Clock.Now(), releasesOf(ctx, r.Client, item, outcome.ProviderFailures...)
-	var settled, ended *v1alpha1.FeedItem
-	var history []v1alpha1.HistoryEntry
-	write := func(outcome lifecycle.Outcome) error {
-		return r.recordItem(ctx, source, item, func(live *v1alpha1.FeedItem) bool {
-			settled = nil
-			if !lifecycle.SameAttempt(began, live) { // another attempt has written its outcome meanwhile, or this one
-				if endedAlready(began, live, outcome, source, now) {
-					ended = live
-				}
-				return false
-			}
-			history = live.Status.History
-			outcome.Releases = releases
-			lifecycle.Settle(live, outcome, lifecycle.PolicyOf(source), now)
-			settled = live
-			return true
-		})
-	}
-	err := write(outcome)
-	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
-		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server does not take the result: "+err.Error())
-		outcome = lifecycle.Outcome{Began: outcome.Began}
-		outcome = withVerdict(failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, r.now()), outcome)
-		err = write(outcome)
-	}
-	if told := cmp.Or(settled, ended); err == nil && told != nil {
-		r.tellAttempt(history, began, told, source, outcome, now)
-		r.tell(began, told)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return settled, nil
+	outcome.Releases = releasesOf(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
+	return r.writeResult(ctx, item, &attemptResult{
+		reconciler: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
+	})
 }
 
 // whatNext says when to look at an item again of which the status is known.

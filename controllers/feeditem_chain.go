@@ -45,7 +45,7 @@ func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedIte
 	}
 	policy := lifecycle.PolicyOf(source)
 	others := slices.DeleteFunc(slices.Clone(chain), func(next link) bool { return lifecycle.FailedForGood(item, next.Name, policy) })
-	if len(others) == 0 || slices.ContainsFunc(others, r.isUp) || r.releases(ctx, item).Frees(item) {
+	if len(others) == 0 || slices.ContainsFunc(others, r.isUp) || releasesOf(ctx, r.Client, item).Frees(item) {
 		return chain, nil
 	}
 	return others, nil

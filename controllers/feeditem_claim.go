@@ -32,7 +32,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	before := item.DeepCopy()
 	claimed, lost := false, false
 	var history []v1alpha1.HistoryEntry
-	err := r.recordItem(ctx, p.source, item, func(live *v1alpha1.FeedItem) bool {
+	err := r.recordItem(ctx, p.source, item, triesInPlace, func(live *v1alpha1.FeedItem) bool {
 		claimed, lost = false, false
 		if row := lifecycle.RowOf(live, p.destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
 			lost = true // somebody else has gone on with it

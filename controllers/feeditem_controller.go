@@ -25,7 +25,9 @@ type FeedItemReconciler struct {
 	// Client reads from the cache and writes.
 	Client client.Client
 	// Live reads from the API server.
-	Live     client.Reader
+	Live client.Reader
+	// Writes knows what has become of what Client has written.
+	Writes   *itemWrites
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
@@ -49,6 +51,7 @@ type FeedItemReconciler struct {
 	Background *background
 
 	open     openAttempts
+	kept     keptResults
 	found    foundPosts
 	underWay deliveriesUnderWay
 }
@@ -65,72 +68,117 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	// The cache says whether there may be something to do; what is done follows from a live read.
 	var cached v1alpha1.FeedItem
 	if err := r.Client.Get(ctx, request.NamespacedName, &cached); err != nil {
+		if gone := client.IgnoreNotFound(err) == nil; gone {
+			r.kept.drop(request.NamespacedName)
+			r.Writes.forget(request.NamespacedName)
+		}
 		r.open.drop(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	step := r.next(ctx, &cached)
-	if step.Action == lifecycle.Rest {
-		r.open.drop(request.NamespacedName)
+	result, err := r.lookAt(ctx, turn, &cached)
+	if err != nil && r.Writes.held(cached.Namespace) { // it is tried again when it is its turn
+		ctrl.LoggerFrom(ctx).V(1).Info("Not done while writes are refused", "error", err.Error())
+		r.waitForWrites(turn, &cached)
+		return ctrl.Result{}, nil
 	}
-	if done, result := r.nothingToDo(&cached, step); done {
-		r.standInLine(turn, &cached)
+	return result, err
+}
+
+// lookAt is Reconcile for an item of which the cached form is known.
+func (r *FeedItemReconciler) lookAt(ctx context.Context, turn *schedule.Turn, cached *v1alpha1.FeedItem) (ctrl.Result, error) {
+	name := client.ObjectKeyFromObject(cached)
+	if notBefore, kept := r.kept.has(name); kept {
+		return r.writeKept(ctx, turn, cached, notBefore)
+	}
+	step := r.next(ctx, cached)
+	if step.Action == lifecycle.Rest {
+		r.open.drop(name)
+	}
+	if done, result := r.nothingToDo(cached, step); done {
+		r.standInLine(turn, cached)
 		return result, nil
 	}
-	source, err := sourceOf(ctx, r.Client, &cached)
+	source, err := sourceOf(ctx, r.Client, cached)
 	if err != nil || source == nil || source.Spec.Suspend {
 		return ctrl.Result{}, err // a change of the source brings its items back
 	}
-	if !r.mayWork(turn, &cached) {
+	found, granted := r.mayWork(turn, cached)
+	if !granted {
 		return ctrl.Result{}, nil // parked: woken when it is the turn of its source
 	}
-
 	var item v1alpha1.FeedItem
-	if err := r.Live.Get(ctx, request.NamespacedName, &item); err != nil {
+	if err := r.Live.Get(ctx, name, &item); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	step = r.next(ctx, &item)
-	if done, result := r.nothingToDo(&item, step); done {
+	return r.workAt(ctx, turn, found, &item, source)
+}
+
+// workAt does the first thing that is missing on a live item, whose turn it is.
+func (r *FeedItemReconciler) workAt(ctx context.Context, turn *schedule.Turn, try writeTry, item *v1alpha1.FeedItem,
+	source *v1alpha1.FeedSource,
+) (ctrl.Result, error) {
+	step := r.next(ctx, item)
+	if done, result := r.nothingToDo(item, step); done {
 		return result, nil
 	}
 	if step.Action == lifecycle.Reset {
-		if err := r.reset(ctx, &item, source); err != nil {
+		if err := r.reset(ctx, item, source); err != nil {
 			return ctrl.Result{}, err
 		}
-		step = r.next(ctx, &item)
+		step = r.next(ctx, item)
 	}
 	switch step.Action {
 	case lifecycle.Acknowledge:
-		return ctrl.Result{}, r.acknowledge(ctx, &item)
+		return ctrl.Result{}, r.acknowledge(ctx, item)
 	case lifecycle.Finish:
-		return ctrl.Result{}, r.finish(ctx, &item, source)
-	case lifecycle.Summarize:
-		if item.Terminal() { // it was released, and may have to wait long for its turn
-			if _, err := r.notify(ctx, turn, &item, source); err != nil {
-				return ctrl.Result{}, err
-			}
+		return ctrl.Result{}, r.finish(ctx, item, source)
+	case lifecycle.Summarize, lifecycle.Deliver, lifecycle.Tell:
+		if may, otherwise, err := r.mayBegin(ctx, item); err != nil || !may {
+			return otherwise, err
 		}
-		return r.summarize(ctx, turn, &item, source)
-	case lifecycle.Deliver:
-		return r.deliver(ctx, turn, &item, source)
-	case lifecycle.Tell:
-		return r.notify(ctx, turn, &item, source)
+		try.end() // what is begun now may take minutes
+		return r.begin(ctx, turn, item, source, step.Action)
 	case lifecycle.Rest, lifecycle.Wait, lifecycle.Reset:
 	}
-	_, result := r.nothingToDo(&item, step)
+	_, result := r.nothingToDo(item, step)
 	return result, nil
 }
 
-// mayWork takes a place for the work on an item; without one the item is parked. Before the schedule is open, items wait in
-// the lines of what they need, for the order.
-func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) bool {
-	if !r.Schedule.IsOpen() {
-		return true
+// begin begins what may call others.
+func (r *FeedItemReconciler) begin(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+	action lifecycle.Action,
+) (ctrl.Result, error) {
+	switch {
+	case action == lifecycle.Deliver:
+		return r.deliver(ctx, turn, item, source)
+	case action == lifecycle.Tell:
+		return r.notify(ctx, turn, item, source)
+	case item.Terminal(): // it was released, and may have to wait long for its turn
+		if _, err := r.notify(ctx, turn, item, source); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
-	_, granted := turn.Acquire(rankOf(item, r.Clock.Now()), itemPlaces)
+	return r.summarize(ctx, turn, item, source)
+}
+
+// mayWork takes a place for the work on an item; without one the item is parked, and so it is while nothing can be written on it,
+// but for the one that is to find out. Before the schedule is open, items wait in the lines of what they need, for the order.
+func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) (try writeTry, granted bool) {
+	if !r.Schedule.IsOpen() {
+		return nil, true
+	}
+	if r.Writes.held(item.Namespace) {
+		var taken []*schedule.Ticket
+		if taken, granted = turn.AcquireAll(r.Writes.rank(item), toWrite(item)...); granted {
+			try = taken[1:]
+		}
+	} else {
+		_, granted = turn.Acquire(rankOf(item, r.Clock.Now()), itemPlaces)
+	}
 	if !granted {
 		turn.KeepWaiting()
 	}
-	return granted
+	return try, granted
 }
 
 // next decides what is to be done with an item, also with one that failed for what is cured now,

@@ -15,13 +15,18 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
+// record is the function of that name for items, with so many tries at most.
+func (r *FeedItemReconciler) record(ctx context.Context, item *v1alpha1.FeedItem, tries int, change func(*v1alpha1.FeedItem) bool) error {
+	return recordTrying(ctx, r.Client, r.Live, item, tries, change)
+}
+
 // recordItem is record for results that may end an item: where one makes the item fail for good, the
 // same write queues the notifications of that.
-func (r *FeedItemReconciler) recordItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem,
+func (r *FeedItemReconciler) recordItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem, tries int,
 	change func(*v1alpha1.FeedItem) bool,
 ) error {
 	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
-		return record(ctx, r.Client, r.Live, item, change)
+		return r.record(ctx, item, tries, change)
 	})
 }
 

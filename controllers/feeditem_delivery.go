@@ -153,6 +153,10 @@ func (r *FeedItemReconciler) workApart(ctx context.Context, item *v1alpha1.FeedI
 		r.Waker.itemLater(client.ObjectKeyFromObject(item), wait)
 	}()
 	_, err := work(ctx, item, p)
+	if err != nil && r.Writes.held(item.Namespace) { // it waits for that, as the others do
+		wait = 0
+		return
+	}
 	if client.IgnoreNotFound(err) != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Delivery could not be written down", "destination", p.destination)
 		return

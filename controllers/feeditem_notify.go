@@ -121,6 +121,10 @@ func (r *FeedItemReconciler) notifyApart(ctx context.Context, item *v1alpha1.Fee
 		wait = 0
 		return
 	}
+	if r.Writes.held(item.Namespace) { // it waits for that, as the others do
+		wait = 0
+		return
+	}
 	notice, err := r.noticeOf(ctx, item, p.destination)
 	if err != nil {
 		log.Error(err, "Notification could not be made")
@@ -155,26 +159,10 @@ func (r *FeedItemReconciler) notifyApart(ctx context.Context, item *v1alpha1.Fee
 }
 
 // recordNotification writes down what a notification has come to, whatever happened to the item
-// meanwhile, and logs it.
+// meanwhile, and logs it. Where the API server does not take it, it is kept.
 func (r *FeedItemReconciler) recordNotification(ctx context.Context, item *v1alpha1.FeedItem, outcome lifecycle.NotificationOutcome) error {
-	ctx, cancel := recording(ctx)
-	defer cancel()
-	uid, now := item.UID, r.Clock.Now()
-	var settled *v1alpha1.FeedItem
-	var history []v1alpha1.HistoryEntry
-	err := record(ctx, r.Client, r.Live, item, func(live *v1alpha1.FeedItem) bool {
-		settled, history = nil, live.Status.History
-		if live.UID != uid || !lifecycle.SettleNotification(live, outcome, now) {
-			return false
-		}
-		settled = live
-		return true
-	})
-	if err != nil || settled == nil {
-		return client.IgnoreNotFound(err)
-	}
-	r.tellEntries(history, settled, telemetry.Attempt{Began: outcome.Began, MaxRetries: lifecycle.MostNotifying - 1}, now)
-	return nil
+	_, err := r.writeResult(ctx, item, &noticeResult{reconciler: r, item: item.DeepCopy(), outcome: outcome, at: r.Clock.Now()})
+	return client.IgnoreNotFound(err)
 }
 
 func lastErrorOf(item *v1alpha1.FeedItem) string {

@@ -27,7 +27,7 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 		return item, nil
 	}
 	if wait == 0 {
-		return r.recordDelivery(context.WithoutCancel(ctx), item, p, *outcome)
+		return r.recordDelivery(ctx, item, p, *outcome)
 	}
 	again := func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
 		return r.publishAgain(ctx, item, p, *outcome, wait)
@@ -36,7 +36,7 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 		return again(ctx, item, p)
 	}
 	if !r.underWay.begin(item, p.destination) { // somebody is at it in another way
-		return r.recordDelivery(context.WithoutCancel(ctx), item, p, *outcome)
+		return r.recordDelivery(ctx, item, p, *outcome)
 	}
 	repeated, apart := *p, item.DeepCopy()
 	repeated.apart, p.place = true, nil // it keeps the place, also while it waits
@@ -56,7 +56,7 @@ func (r *FeedItemReconciler) publishAgain(ctx context.Context, item *v1alpha1.Fe
 		}
 		outcome, wait = *last, next
 	}
-	return r.recordDelivery(context.WithoutCancel(ctx), item, p, outcome)
+	return r.recordDelivery(ctx, item, p, outcome)
 }
 
 // mayCallAgain waits, and then takes another ticket for a post that is still wanted; also for a
@@ -70,7 +70,7 @@ func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.Fe
 		case <-ctx.Done(): // what has failed is written down before the operator ends
 			return false
 		}
-		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) {
+		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) || r.Writes.held(item.Namespace) {
 			return false
 		}
 		if taken, free := turn.Try(deliveryRank(item), only(p.resource)); free { // it has its place all the time
@@ -168,30 +168,15 @@ func deliverSafely(ctx context.Context, to *publisher, key string, publication d
 	return to.Deliver(ctx, key, publication)
 }
 
-// recordDelivery writes down what a delivery has come to, whatever happened to the item meanwhile.
+// recordDelivery writes down what a delivery has come to, whatever happened to the item meanwhile. Where the API server does not
+// take it, it is kept: then there is neither an item nor an error.
 func (r *FeedItemReconciler) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p *post,
 	outcome lifecycle.DeliveryOutcome,
 ) (*v1alpha1.FeedItem, error) {
-	ctx, cancel := recording(ctx)
-	defer cancel()
-	before, now := item.DeepCopy(), r.Clock.Now()
-	outcome.Releases = releasesOf(ctx, r.Client, item) // those that came during the call too: it counts for them
-	var written *v1alpha1.FeedItem
-	var history []v1alpha1.HistoryEntry
-	err := r.recordItem(ctx, p.source, item, func(live *v1alpha1.FeedItem) bool {
-		written, history = nil, live.Status.History
-		if live.UID != before.UID || !lifecycle.SettleDelivery(live, outcome, p.policy, now) {
-			return false
-		}
-		written = live
-		return true
+	outcome.Releases = releasesOf(context.WithoutCancel(ctx), r.Client, item) // those that came during the call too: it counts for them
+	return r.writeResult(ctx, item, &deliveryResult{
+		reconciler: r, post: p, before: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
 	})
-	if err != nil || written == nil {
-		return nil, err
-	}
-	r.tellDelivery(history, written, p, &outcome)
-	r.tell(before, written)
-	return written, nil
 }
 
 // asFailure is an error in the form in which services know it, nil for none.

@@ -176,6 +176,19 @@ func (w *world) timePasses(check func() error) {
 	})
 }
 
+// itemsInTime lets time pass, little by little, until the items of a source pass a check, and returns them.
+func (w *world) itemsInTime(source string, check func([]v1alpha1.FeedItem) error) []v1alpha1.FeedItem {
+	w.t.Helper()
+	var items []v1alpha1.FeedItem
+	w.timePasses(func() (err error) {
+		if items, err = w.items(w.t.Context(), source); err != nil {
+			return err
+		}
+		return check(items)
+	})
+	return items
+}
+
 // R3.3, R3.6: whoever fails four times hands over to the next, in the same attempt.
 func TestAfterItsRepetitionsAProviderHandsOver(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ func TestAClaimThatIsNotTakenUsesUpNoTurn(t *testing.T) {
 	w.destination("press", server.URL, func(described *v1alpha1.FeedDestination) {
 		described.Spec.MinInterval = &metav1.Duration{Duration: time.Hour}
 	})
-	w.awaitItems("news", allProcessed(1))
+	w.itemsInTime("news", allProcessed(1))
 	if err := onePostEach(server, "/articles/news-1"); err != nil || refused.Load() != 1 {
 		t.Errorf("%v; %d claims refused", err, refused.Load())
 	}
@@ -140,7 +140,7 @@ func TestIntentsThatAreRefusedAreNotSentInALoop(t *testing.T) {
 	w.awaitItem("news", waitsFor(`"first"`))
 	w.openDestination("first", server.URL)
 	w.openDestination("second", server.URL)
-	await(t, func() error {
+	w.timePasses(func() error {
 		if refused.Load() < 2 {
 			return errNotYet
 		}
@@ -156,5 +156,5 @@ func TestIntentsThatAreRefusedAreNotSentInALoop(t *testing.T) {
 		t.Errorf("%d requests to post without an intent", got)
 	}
 	refusing.Store(0)
-	w.awaitItems("news", allProcessed(1))
+	w.itemsInTime("news", allProcessed(1))
 }

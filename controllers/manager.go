@@ -63,7 +63,9 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	plan := schedule.New(options.Clock, waker.wake, map[schedule.Kind]schedule.Limit{
 		schedule.KindHost:    {Concurrent: options.RequestsPerHost, Every: options.HostInterval, Sharing: schedule.ByTenant},
 		schedule.KindNetwork: {},
+		schedule.KindWrites:  {},
 	})
+	plan.Configure(allWrites, schedule.Limit{Sharing: schedule.ByTenant})
 	plan.Configure(builtinResource, schedule.Limit{})
 	plan.Configure(itemPlaces, limitOfItems(options.ItemWorkers))
 	plan.Configure(pollPlaces, limitOfPolls(options.PollWorkers))
@@ -80,10 +82,18 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	}
 	known := newServices(options.Clock, plan, waker.serviceChanged)
 	names := &feedNames{}
+	taken := &itemWrites{
+		Clock:    options.Clock,
+		Schedule: plan,
+		Recorder: manager.GetEventRecorder(component),
+		Log:      manager.GetLogger().WithName("writes"),
+		Self:     options.Self,
+	}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
-		Client:     manager.GetClient(),
+		Client:     watchedClient{manager.GetClient(), taken},
 		Live:       manager.GetAPIReader(),
+		Writes:     taken,
 		Recorder:   manager.GetEventRecorder(component),
 		Stream:     stream,
 		Schedule:   plan,
@@ -99,6 +109,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Background: &background{},
 		open:       openAttempts{budget: options.Outbound.Budget()},
 	}
+	items.Background.last = items.writeLast
 	sources := &FeedSourceReconciler{
 		Clock:    options.Clock,
 		Client:   manager.GetClient(),

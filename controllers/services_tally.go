@@ -196,6 +196,6 @@ func (l *lastWords) write(ctx context.Context, id schedule.Resource) {
 		l.providers.flush(ctx, id, keyNamed(id.Name))
 	case schedule.KindDestination:
 		l.destinations.flush(ctx, id, keyNamed(id.Name))
-	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork:
+	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites:
 	}
 }

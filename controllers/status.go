@@ -22,6 +22,10 @@ const writeTimeout = 10 * time.Second
 // resultBackoff is how a result is written again that was not taken.
 var resultBackoff = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10}
 
+// triesInPlace is how often the result of an item is written, within a second or so, before it is kept until the API server
+// takes it: what goes on being refused is tried by one item at a time.
+const triesInPlace = 8
+
 // claim writes a status that change makes of a live object; where change returns false, nothing is
 // written. When the object has changed since it was read, the claim is lost (a Conflict), and so
 // is the right to act.
@@ -44,8 +48,18 @@ func record[T any, P interface {
 	*T
 	client.Object
 }](ctx context.Context, c client.Client, live client.Reader, object P, change func(P) bool) error {
+	return recordTrying[T, P](ctx, c, live, object, resultBackoff.Steps, change)
+}
+
+// recordTrying is record with so many tries at most.
+func recordTrying[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, live client.Reader, object P, tries int, change func(P) bool) error {
 	var last error
-	err := wait.ExponentialBackoffWithContext(ctx, resultBackoff, func(ctx context.Context) (bool, error) {
+	backoff := resultBackoff
+	backoff.Steps = tries
+	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
 		if apierrors.IsConflict(last) {
 			newer := P(new(T)) // decoding into an object that is not empty would merge the two
 			if err := live.Get(ctx, client.ObjectKeyFromObject(object), newer); err != nil {

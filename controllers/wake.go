@@ -63,7 +63,7 @@ func (w *waker) serviceChanged(id schedule.Resource, soon bool) {
 		w.providers.add(request, after)
 	case schedule.KindDestination:
 		w.destinations.add(request, after)
-	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork:
+	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites:
 	}
 }
 

@@ -92,6 +92,8 @@ const (
 	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonNetworkDown says that the operator reaches no host any more, which is no fault of any feed.
 	ReasonNetworkDown = "NetworkDown"
+	// ReasonWritesRefused says that the API server takes nothing that is written on FeedItems.
+	ReasonWritesRefused = "WritesRefused"
 	// ReasonRecovered says that something works again after it had failed.
 	ReasonRecovered = "Recovered"
 	// ReasonActiveItemsLimit says that spec.maxActiveItems is reached.

@@ -201,3 +201,17 @@ func FirstAttempt(item *v1alpha1.FeedItem) time.Time {
 	}
 	return first
 }
+
+// DueNow notes on the notifications of an item that are to be sent that this is so from now on. It says whether that has changed
+// anything.
+func DueNow(item *v1alpha1.FeedItem, now time.Time) (changed bool) {
+	for i := range item.Status.Notifications {
+		row := &item.Status.Notifications[i]
+		at, open := NotificationDue(row, now)
+		if !open || at.After(now) || row.NextRetryTime != nil && row.NextRetryTime.Time.Equal(now.Truncate(time.Second)) {
+			continue
+		}
+		row.NextRetryTime, changed = &metav1.Time{Time: now.Truncate(time.Second)}, true
+	}
+	return changed
+}

@@ -20,10 +20,12 @@ const (
 	KindHost        Kind = "host"
 	KindNetwork     Kind = "network"
 	KindWork        Kind = "work"
+	KindWrites      Kind = "writes"
 )
 
 // Resource is something that is asked for: an AIProvider or a FeedDestination by namespace/name,
-// a host by its name, the network that hosts are reached by, or a place among those who work at the same time.
+// a host by its name, the network that hosts are reached by, a place among those who work at the same time,
+// or what is written to the API server.
 type Resource struct {
 	Kind Kind
 	Name string

@@ -11,6 +11,7 @@ package telemetry
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -94,6 +95,24 @@ func NetworkBack(recorder events.EventRecorder, self *corev1.ObjectReference) {
 	if self != nil {
 		recorder.Eventf(self, nil, corev1.EventTypeNormal, v1alpha1.ReasonRecovered, actionPoll,
 			"Hosts answer again: the feeds that have waited are polled within ten minutes")
+	}
+}
+
+// WritesRefused says that the API server takes nothing that is written. It is told by the operator's own pod, once, and there as soon
+// as it is taken; self is nil where there is no pod.
+func WritesRefused(recorder events.EventRecorder, self *corev1.ObjectReference) {
+	if self != nil {
+		recorder.Eventf(self, nil, corev1.EventTypeWarning, v1alpha1.ReasonWritesRefused, actionProcess,
+			"The API server does not take what is written on FeedItems: no model is called and nothing is posted "+
+				"until it does, and what is known is kept until then")
+	}
+}
+
+// WritesBack says that it takes writes again, and how long it did not.
+func WritesBack(recorder events.EventRecorder, self *corev1.ObjectReference, lasted time.Duration) {
+	if self != nil {
+		recorder.Eventf(self, nil, corev1.EventTypeNormal, v1alpha1.ReasonRecovered, actionProcess,
+			"The API server takes writes again, which it did not for %s", lasted.Round(time.Second))
 	}
 }
 

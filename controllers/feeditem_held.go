@@ -1,0 +1,71 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// withoutRoomToKeep is what an item waits for while no more results of its namespace can be kept, and what can be done.
+const withoutRoomToKeep = "other items of this namespace: the API server refuses what is known of them, one by one, while it takes others. " +
+	"That is kept in memory, and no more is begun until it is taken. Most likely a webhook or a policy refuses FeedItems; the operator's log has its answers"
+
+// toWrite are the resources that it takes to find out whether writes are taken again, for Turn.AcquireAll.
+func toWrite(item *v1alpha1.FeedItem) [][]schedule.Resource {
+	return [][]schedule.Resource{only(itemPlaces), only(allWrites), only(writesIn(item.Namespace))}
+}
+
+// writeTry is the right to find out whether writes are taken again. Nobody else tries until it is ended, with the turn at the latest.
+type writeTry []*schedule.Ticket
+
+func (t writeTry) end() {
+	for _, ticket := range t {
+		ticket.Done()
+	}
+}
+
+// waitForWrites has an item wait until writes are taken, or it is its turn to find that out.
+func (r *FeedItemReconciler) waitForWrites(turn *schedule.Turn, item *v1alpha1.FeedItem) {
+	if _, granted := turn.AcquireAll(r.Writes.rank(item), toWrite(item)...); granted {
+		r.Waker.itemLater(client.ObjectKeyFromObject(item), 0)
+	}
+}
+
+// mayBegin says whether to begin what costs money or what others can see: not while nothing could be written of what comes of it
+// (R3.14). Who finds that out does so by writing on the item that it has waited. Else it says when to look again.
+func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedItem) (may bool, otherwise ctrl.Result, err error) {
+	now := r.Clock.Now()
+	if r.kept.full(item.Namespace) {
+		if err := r.holdFor(ctx, item, []string{withoutRoomToKeep}); err != nil {
+			return false, otherwise, err
+		}
+		return false, lookAgain(now, now.Add(fullAgain)), nil
+	}
+	since, held := r.Writes.heldSince(item.Namespace)
+	if !held {
+		return true, otherwise, nil
+	}
+	waited := fmt.Sprintf("Waited for the API server, which had taken no writes since %s, and does again at %s; goes on when it is its turn",
+		since.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	known := releasesOf(ctx, r.Client, item)
+	err = claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
+		if !item.Terminal() {
+			return lifecycle.Hold(item, waited, now)
+		}
+		return known.Release(item, now) || lifecycle.DueNow(item, now)
+	})
+	if err != nil || !r.Writes.held(item.Namespace) {
+		return err == nil, otherwise, err
+	}
+	return false, lookAgain(now, now.Add(time.Second)), nil // nothing was to be written, so nothing is known
+}

@@ -1,0 +1,279 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/writes"
+)
+
+const (
+	// mostKept is how much memory results may take that the API server does not take, in bytes. A namespace may hold as much as it
+	// leaves free, so one alone has half. Nothing is begun for it beyond that; what was under way by then is kept all the same.
+	mostKept = 16 << 20
+	// largestResult is what the largest result takes, about: a summary of 10,000 characters of four bytes, and what
+	// belongs to it.
+	largestResult = 64 << 10
+	// keptTimeout bounds one try to write what is kept. An API server that is slow is waited for: only one try is
+	// made at a time.
+	keptTimeout = time.Minute
+	// longestAlone is the longest wait before a result is tried again that is refused while others of its namespace are taken.
+	longestAlone = 10 * time.Minute
+	// fullAgain is when it is looked again whether there is room for another result of a namespace.
+	fullAgain = time.Minute
+)
+
+// keptResults are the results that the API server has not taken, until it does (R3.14). They are in memory only: after a restart the
+// calls that they are of are made again where that costs money, and looked for where others may see them. The zero value has none.
+type keptResults struct {
+	mu    sync.Mutex
+	items map[types.NamespacedName]*keptItem
+	bytes int64
+	held  map[string]int64 // by namespace, in bytes
+}
+
+// keptItem is what is kept of one item.
+type keptItem struct {
+	uid     types.UID
+	results []keptResult
+	// tries that were refused while others of the namespace were taken, and when the next one is due.
+	tries     int
+	notBefore time.Time
+}
+
+type keptResult struct {
+	result
+	bytes int64
+}
+
+// keep keeps a result of an item, in place of an older one about the same.
+func (k *keptResults) keep(item *v1alpha1.FeedItem, known result) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	name := client.ObjectKeyFromObject(item)
+	kept := k.items[name]
+	if kept != nil && kept.uid != item.UID {
+		k.remove(name)
+		kept = nil
+	}
+	if kept == nil {
+		if k.items == nil {
+			k.items, k.held = map[types.NamespacedName]*keptItem{}, map[string]int64{}
+		}
+		kept = &keptItem{uid: item.UID}
+		k.items[name] = kept
+	}
+	k.take(name, kept, known.about())
+	added := keptResult{known, known.putAway()}
+	kept.results = append(kept.results, added)
+	k.add(name.Namespace, added.bytes)
+}
+
+// has says whether anything is kept of an item, and from when on it is to be tried by itself.
+func (k *keptResults) has(name types.NamespacedName) (notBefore time.Time, yes bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if kept := k.items[name]; kept != nil {
+		return kept.notBefore, true
+	}
+	return time.Time{}, false
+}
+
+// first returns what is to be written first of an item, and of which; nil for nothing.
+func (k *keptResults) first(name types.NamespacedName) (types.UID, result) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if kept := k.items[name]; kept != nil {
+		return kept.uid, kept.results[0].result
+	}
+	return "", nil
+}
+
+// refused notes that an item was refused for its own sake, and returns when to try again.
+func (k *keptResults) refused(name types.NamespacedName, now time.Time) time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	kept := k.items[name]
+	if kept == nil {
+		return now
+	}
+	kept.tries = min(kept.tries+1, 1000)
+	kept.notBefore = now.Add(writes.Wait(string(kept.uid), kept.tries, longestAlone))
+	return kept.notBefore
+}
+
+// done forgets a result of an item.
+func (k *keptResults) done(name types.NamespacedName, known result) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	kept := k.items[name]
+	if kept == nil {
+		return
+	}
+	k.take(name, kept, known.about())
+	if len(kept.results) == 0 {
+		delete(k.items, name)
+	}
+}
+
+// drop forgets what is kept of an item.
+func (k *keptResults) drop(name types.NamespacedName) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.remove(name)
+}
+
+// names are the items of which something is kept.
+func (k *keptResults) names() []types.NamespacedName {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	names := make([]types.NamespacedName, 0, len(k.items))
+	for name := range k.items {
+		names = append(names, name)
+	}
+	return names
+}
+
+// full says that there is no room for another result of a namespace.
+func (k *keptResults) full(namespace string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.held[namespace]+largestResult > mostKept-k.bytes-largestResult
+}
+
+// take takes a result out of those of an item, under the lock.
+func (k *keptResults) take(name types.NamespacedName, kept *keptItem, about string) {
+	kept.results = slices.DeleteFunc(kept.results, func(known keptResult) bool {
+		if known.about() != about {
+			return false
+		}
+		k.add(name.Namespace, -known.bytes)
+		return true
+	})
+}
+
+func (k *keptResults) remove(name types.NamespacedName) {
+	if kept := k.items[name]; kept != nil {
+		for _, known := range kept.results {
+			k.add(name.Namespace, -known.bytes)
+		}
+		delete(k.items, name)
+	}
+}
+
+func (k *keptResults) add(namespace string, bytes int64) {
+	k.bytes += bytes
+	if k.held[namespace] += bytes; k.held[namespace] == 0 {
+		delete(k.held, namespace)
+	}
+}
+
+// writeResult writes a result on an item. Where the API server does not take it, it is kept until that does: then there is neither
+// an item nor an error, and the item is to be looked at again.
+func (r *FeedItemReconciler) writeResult(ctx context.Context, item *v1alpha1.FeedItem, known result) (*v1alpha1.FeedItem, error) {
+	tries := triesInPlace
+	if ctx.Err() != nil { // the manager is stopping: nobody tries again later
+		tries = resultBackoff.Steps
+	}
+	writing, cancel := recording(ctx)
+	defer cancel()
+	written, err := known.write(writing, item, tries)
+	if err == nil || !worthKeeping(err) {
+		return written, err
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("Result kept until the API server takes it", "about", known.about(), "error", err.Error())
+	r.kept.keep(item, known)
+	if !r.Writes.held(item.Namespace) {
+		r.tryLater(item)
+	}
+	return nil, nil
+}
+
+// tryLater has what is kept of an item tried again by itself: others of its namespace are taken.
+func (r *FeedItemReconciler) tryLater(item *v1alpha1.FeedItem) {
+	r.wakeAt(item, r.kept.refused(client.ObjectKeyFromObject(item), r.Clock.Now()))
+}
+
+// worthKeeping says that what was refused may be taken another time.
+func worthKeeping(err error) bool {
+	return extentOf(err) != writes.Object || apierrors.IsConflict(err)
+}
+
+// writeKept writes what is kept of an item, when it is its turn to find out whether that is taken. Nothing else is done with the item
+// before that.
+func (r *FeedItemReconciler) writeKept(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, notBefore time.Time) (ctrl.Result, error) {
+	now := r.Clock.Now()
+	if notBefore.After(now) && !r.Writes.held(item.Namespace) {
+		return ctrl.Result{}, nil // it is woken then
+	}
+	if _, granted := r.mayWork(turn, item); !granted {
+		return ctrl.Result{}, nil
+	}
+	err := r.writeAllKept(ctx, client.ObjectKeyFromObject(item))
+	if err != nil && !r.Writes.held(item.Namespace) {
+		ctrl.LoggerFrom(ctx).Error(err, "What is known of an item is still refused, while others are taken; it is kept")
+		r.tryLater(item)
+		return ctrl.Result{}, nil
+	}
+	return lookAgain(now, now), err
+}
+
+// writeAllKept writes all that is kept of an item, up to the first that is not taken.
+func (r *FeedItemReconciler) writeAllKept(ctx context.Context, name types.NamespacedName) error {
+	for {
+		uid, known := r.kept.first(name)
+		if known == nil {
+			return nil
+		}
+		err := r.writeOneKept(ctx, name, uid, known)
+		switch {
+		case err == nil:
+		case worthKeeping(err):
+			return err
+		default:
+			ctrl.LoggerFrom(ctx).Error(err, "What is known of an item will never be taken, and is dropped", "about", known.about())
+		}
+		r.kept.done(name, known)
+	}
+}
+
+func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.NamespacedName, uid types.UID, known result) error {
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), keptTimeout)
+	defer cancel()
+	var live v1alpha1.FeedItem
+	switch err := r.Live.Get(writing, name, &live); {
+	case apierrors.IsNotFound(err), err == nil && live.UID != uid:
+		return nil // it is gone, and nobody asks any more
+	case err != nil:
+		r.Writes.ended(name, err)
+		return err
+	}
+	_, err := known.write(writing, &live, 1)
+	return client.IgnoreNotFound(err)
+}
+
+// writeLast tries once more to write what is kept, when the operator ends.
+func (r *FeedItemReconciler) writeLast(ctx context.Context) {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	for _, name := range r.kept.names() {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := r.writeAllKept(ctx, name); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "What is known of an item could not be written before the end", "item", name)
+		}
+	}
+}

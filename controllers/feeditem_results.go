@@ -1,0 +1,183 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// result is what is known of an item and is to be written on it: it has cost money, or others see it already. It is
+// always written as of the time when it became known.
+type result interface {
+	// about names the part of the item that it belongs to. There is one result about each at a time.
+	about() string
+	// write writes it on an item, whatever happened to that meanwhile, and tells about it once it is written. It returns
+	// the item as it is then; nil where the result does not belong on it any more.
+	write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error)
+	// putAway drops what is not needed to write it later, and returns how much memory the rest takes, about, in bytes.
+	putAway() int64
+}
+
+// attemptResult is what an attempt at a summary came to.
+type attemptResult struct {
+	reconciler *FeedItemReconciler
+	source     *v1alpha1.FeedSource
+	began      *v1alpha1.FeedItem // as it was when the attempt began
+	outcome    lifecycle.Outcome
+	at         time.Time
+}
+
+func (a *attemptResult) about() string { return "summary" }
+
+func (a *attemptResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
+	outcome := a.outcome
+	settled, err := a.settle(ctx, item, outcome, tries)
+	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
+		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server does not take the result: "+err.Error())
+		outcome = failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, a.reconciler.now())
+		outcome.Began, outcome.Releases = a.outcome.Began, a.outcome.Releases
+		settled, err = a.settle(ctx, item, outcome, tries)
+	}
+	return settled, err
+}
+
+// settle writes an outcome, and tells of it. It returns the item, or nil if the outcome does not belong on it any more.
+func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, outcome lifecycle.Outcome, tries int) (*v1alpha1.FeedItem, error) {
+	var settled, ended *v1alpha1.FeedItem
+	var history []v1alpha1.HistoryEntry
+	err := a.reconciler.recordItem(ctx, a.source, item, tries, func(live *v1alpha1.FeedItem) bool {
+		settled = nil
+		if !lifecycle.SameAttempt(a.began, live) { // another attempt has written its outcome meanwhile, or this one
+			if endedAlready(a.began, live, outcome, a.source, a.at) {
+				ended = live
+			}
+			return false
+		}
+		history = live.Status.History
+		lifecycle.Settle(live, outcome, lifecycle.PolicyOf(a.source), a.at)
+		settled = live
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	if told := cmp.Or(settled, ended); told != nil {
+		a.reconciler.tellAttempt(history, a.began, told, a.source, outcome, a.at)
+		a.reconciler.tell(a.began, told)
+	}
+	return settled, nil
+}
+
+// putAway drops the intents too: the posts that they announce are not made before they are written.
+func (a *attemptResult) putAway() int64 {
+	a.outcome.Intents = nil
+	a.began = slimCopy(a.began)
+	return weightOf(a.outcome, a.began, a.source)
+}
+
+// deliveryResult is what a delivery came to.
+type deliveryResult struct {
+	reconciler *FeedItemReconciler
+	post       *post
+	before     *v1alpha1.FeedItem
+	outcome    lifecycle.DeliveryOutcome
+	at         time.Time
+}
+
+func (d *deliveryResult) about() string { return "delivery/" + d.post.destination }
+
+func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
+	var written *v1alpha1.FeedItem
+	var history []v1alpha1.HistoryEntry
+	err := d.reconciler.recordItem(ctx, d.post.source, item, tries, func(live *v1alpha1.FeedItem) bool {
+		written, history = nil, live.Status.History
+		if live.UID != d.before.UID || !lifecycle.SettleDelivery(live, d.outcome, d.post.policy, d.at) {
+			return false
+		}
+		written = live
+		return true
+	})
+	if err != nil || written == nil {
+		return nil, err
+	}
+	d.reconciler.tellDelivery(history, written, d.post, &d.outcome)
+	d.reconciler.tell(d.before, written)
+	return written, nil
+}
+
+func (d *deliveryResult) putAway() int64 {
+	p := d.post
+	d.post = &post{source: p.source, destination: p.destination, resource: p.resource, policy: p.policy, decided: p.decided}
+	d.before = slimCopy(d.before)
+	return weightOf(d.outcome, d.before, p.source)
+}
+
+// noticeResult is what a notification came to.
+type noticeResult struct {
+	reconciler *FeedItemReconciler
+	item       *v1alpha1.FeedItem
+	outcome    lifecycle.NotificationOutcome
+	at         time.Time
+}
+
+func (n *noticeResult) about() string { return noticeUnderWay(n.outcome.Destination) }
+
+func (n *noticeResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
+	var settled *v1alpha1.FeedItem
+	var history []v1alpha1.HistoryEntry
+	err := n.reconciler.record(ctx, item, tries, func(live *v1alpha1.FeedItem) bool {
+		settled, history = nil, live.Status.History
+		if live.UID != n.item.UID || !lifecycle.SettleNotification(live, n.outcome, n.at) {
+			return false
+		}
+		settled = live
+		return true
+	})
+	if err != nil || settled == nil {
+		return nil, err
+	}
+	n.reconciler.tellEntries(history, settled, telemetry.Attempt{Began: n.outcome.Began, MaxRetries: lifecycle.MostNotifying - 1}, n.at)
+	return settled, nil
+}
+
+func (n *noticeResult) putAway() int64 {
+	n.item = slimCopy(n.item)
+	return weightOf(n.outcome, n.item)
+}
+
+// slimCopy is an item without its texts, for what is asked about the time before a result.
+func slimCopy(item *v1alpha1.FeedItem) *v1alpha1.FeedItem {
+	slim := *item
+	slim.ManagedFields = nil
+	slim.Spec.Content, slim.Spec.CompressedContent = "", ""
+	slim.Status.History = nil
+	if slim.Status.Summary != nil {
+		slim.Status.Summary = someSummary // that there is one is what is asked
+	}
+	return slim.DeepCopy()
+}
+
+// weightOf is how much memory values take, about.
+func weightOf(values ...any) int64 {
+	const overhead = 4 << 10
+	weight := int64(overhead)
+	for _, value := range values {
+		text, err := json.Marshal(value)
+		if err != nil { // none of them can fail
+			continue
+		}
+		weight += int64(len(text))
+	}
+	return weight
+}

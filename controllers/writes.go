@@ -1,0 +1,186 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/writes"
+)
+
+// itemWrites knows whether the API server takes what is written on items. While it does not, no call begins that costs money or
+// that others can see, because what comes of it could not be written down (R3.14). One item at a time is let through to
+// find out whether that is over: the schedule knows it as a resource with an open circuit.
+type itemWrites struct {
+	Clock    clock.PassiveClock
+	Schedule *schedule.Schedule
+	Recorder events.EventRecorder
+	Log      logr.Logger
+	// Self is the pod of the operator, which tells that nothing is taken; nil where there is none.
+	Self *corev1.ObjectReference
+
+	mu    sync.Mutex
+	judge writes.Judge
+}
+
+// allWrites and writesIn are what an item waits for while nothing is taken, or nothing of its namespace. At the first, the
+// namespaces take turns: it may be that only one of them is refused.
+var allWrites = schedule.Resource{Kind: schedule.KindWrites}
+
+func writesIn(namespace string) schedule.Resource {
+	return schedule.Resource{Kind: schedule.KindWrites, Name: namespace}
+}
+
+// held says whether no call is to begin for an item of a namespace.
+func (w *itemWrites) held(namespace string) bool {
+	_, held := w.heldSince(namespace)
+	return held
+}
+
+func (w *itemWrites) heldSince(namespace string) (since time.Time, held bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.judge.Held(namespace)
+}
+
+// rank is the place of an item in the line of those who find out whether writes are taken again: who was refused longest ago
+// comes first.
+func (w *itemWrites) rank(item *v1alpha1.FeedItem) schedule.Rank {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return schedule.Rank{
+		Class: classPending, Time: w.judge.LastRefused(item.Namespace, item.Name),
+		Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item),
+	}
+}
+
+// forget forgets an item that is gone.
+func (w *itemWrites) forget(item client.ObjectKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judge.Forget(item.Namespace, item.Name, w.Clock.Now())
+}
+
+// ended notes what has become of a write.
+func (w *itemWrites) ended(item client.ObjectKey, err error) {
+	switch {
+	case err == nil:
+		w.taken(item)
+	case !errors.Is(err, context.Canceled): // else the manager is stopping, which says nothing
+		w.refused(item, err)
+	}
+}
+
+func (w *itemWrites) taken(item client.ObjectKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change := w.judge.Taken(item.Namespace, item.Name, w.Clock.Now())
+	if change.NamespaceEnded {
+		w.Schedule.SetAvailability(writesIn(item.Namespace), schedule.Availability{})
+	}
+	if !change.ServerEnded && !change.NamespaceEnded {
+		return
+	}
+	lasted := w.Clock.Now().Sub(change.Since)
+	if !change.ServerEnded {
+		if !change.Continued {
+			w.Log.Info("Writes are taken again", "namespace", item.Namespace, "lasted", lasted)
+		}
+		return
+	}
+	for _, namespace := range w.judge.Namespaces() { // each finds out now
+		until, _ := w.judge.Namespace(namespace)
+		w.Schedule.SetAvailability(writesIn(namespace), refusing(until))
+	}
+	w.Schedule.SetAvailability(allWrites, schedule.Availability{})
+	if !change.Continued {
+		w.Log.Info("The API server takes writes again", "lasted", lasted)
+		telemetry.WritesBack(w.Recorder, w.Self, lasted)
+	}
+}
+
+func (w *itemWrites) refused(item client.ObjectKey, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change := w.judge.Refused(item.Namespace, item.Name, extentOf(err), w.Clock.Now())
+	if until, held := w.judge.Namespace(item.Namespace); held {
+		w.Schedule.SetAvailability(writesIn(item.Namespace), refusing(until))
+	}
+	if until, held := w.judge.Server(); held {
+		w.Schedule.SetAvailability(allWrites, refusing(until))
+	}
+	switch {
+	case change.Continued:
+	case change.ServerBegan:
+		w.Log.Error(err, "The API server takes no writes: no call is begun that costs money or that others can see, and what is known is kept until it does")
+		telemetry.WritesRefused(w.Recorder, w.Self)
+	case change.NamespaceBegan:
+		w.Log.Error(err, "Writes are refused: for this namespace no call is begun that costs money or that others can see, and what is known is kept",
+			"namespace", item.Namespace)
+	}
+}
+
+// refusing is the availability of what is tried once at a time, from then on.
+func refusing(until time.Time) schedule.Availability {
+	return schedule.Availability{State: schedule.StateOpen, Until: until, Failures: 1}
+}
+
+// extentOf says what the refusal of a write may be about.
+//
+// What a webhook answers reads "admission webhook NAME denied the request", and where it cannot be called "failed calling webhook"
+// (k8s.io/apiserver/pkg/admission/plugin/webhook/errors); errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
+func extentOf(err error) writes.Extent {
+	var answer apierrors.APIStatus
+	switch text := err.Error(); {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsGone(err),
+		apierrors.IsAlreadyExists(err), apierrors.IsRequestEntityTooLargeError(err), strings.Contains(text, "etcdserver: request is too large"):
+		return writes.Object
+	case strings.Contains(text, "admission webhook"), strings.Contains(text, "failed calling webhook"), apierrors.IsForbidden(err):
+		return writes.Namespace
+	case strings.Contains(text, "etcdserver:"), apierrors.IsUnauthorized(err), apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
+		return writes.Server
+	case !errors.As(err, &answer) && !errors.Is(err, context.DeadlineExceeded): // there was no answer, and not for its being late
+		return writes.Server
+	}
+	return writes.Unclear
+}
+
+// watchedClient is a client that tells what has become of the writes of items.
+type watchedClient struct {
+	client.Client
+	writes *itemWrites
+}
+
+// Status implements client.StatusClient.
+func (c watchedClient) Status() client.SubResourceWriter {
+	return watchedStatus{c.Client.Status(), c.writes}
+}
+
+type watchedStatus struct {
+	client.SubResourceWriter
+	writes *itemWrites
+}
+
+// Patch implements client.SubResourceWriter.
+func (s watchedStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	err := s.SubResourceWriter.Patch(ctx, object, patch, options...)
+	if item := asItem(object); item != nil {
+		s.writes.ended(client.ObjectKeyFromObject(item), err)
+	}
+	return err
+}
