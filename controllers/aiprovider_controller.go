@@ -98,10 +98,12 @@ func (r *AIProviderReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 }
 
 // SetupWithManager registers the controller. It looks at a provider when its spec or its retry annotation changes, when
-// its calls have changed how it stands, and when it is time to read its Secret again.
+// its calls have changed how it stands, when it is to tell that its credentials are refused, and when it is time to read
+// its Secret again.
 func (r *AIProviderReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.AIProvider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry)))).
+		For(&v1alpha1.AIProvider{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
 		WatchesRawSource(&r.Waker.providers).
 		WithOptions(working(limitOfChecks)).
 		Complete(r)

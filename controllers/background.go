@@ -7,7 +7,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // background runs work that goes on after the reconcile that began it. A stop of the manager waits
@@ -47,16 +47,16 @@ func (b *background) Start(ctx context.Context) error {
 	return nil
 }
 
-// deliveriesUnderWay are those that go on after the reconcile that began them.
+// deliveriesUnderWay are those of objects that go on after the reconcile that began them.
 type deliveriesUnderWay struct {
 	mu   sync.Mutex
 	rows map[string]bool
 }
 
-func (d *deliveriesUnderWay) begin(item *v1alpha1.FeedItem, destination string) bool {
+func (d *deliveriesUnderWay) begin(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	row := string(item.UID) + "/" + destination
+	row := string(of.GetUID()) + "/" + destination
 	if d.rows[row] {
 		return false
 	}
@@ -67,14 +67,14 @@ func (d *deliveriesUnderWay) begin(item *v1alpha1.FeedItem, destination string) 
 	return true
 }
 
-func (d *deliveriesUnderWay) end(item *v1alpha1.FeedItem, destination string) {
+func (d *deliveriesUnderWay) end(of client.Object, destination string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.rows, string(item.UID)+"/"+destination)
+	delete(d.rows, string(of.GetUID())+"/"+destination)
 }
 
-func (d *deliveriesUnderWay) has(item *v1alpha1.FeedItem, destination string) bool {
+func (d *deliveriesUnderWay) has(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.rows[string(item.UID)+"/"+destination]
+	return d.rows[string(of.GetUID())+"/"+destination]
 }

@@ -144,10 +144,12 @@ func (r *FeedDestinationReconciler) Reconcile(ctx context.Context, request ctrl.
 }
 
 // SetupWithManager registers the controller. It looks at a destination when its spec or its retry annotation changes, when
-// its calls have changed how it stands, and when it is time to read its Secret again.
+// its calls have changed how it stands, when it is to tell that its credentials are refused, and when it is time to read
+// its Secret again.
 func (r *FeedDestinationReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry)))).
+		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
 		WatchesRawSource(&r.Waker.destinations).
 		WithOptions(working(limitOfChecks)).
 		Complete(r)

@@ -49,6 +49,8 @@ type FeedItemReconciler struct {
 
 	// Background is where deliveries go on that an item has several of.
 	Background *background
+	// Notifier sends the notifications of items that have failed for good.
+	Notifier *notifier
 
 	open     openAttempts
 	kept     keptResults

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
@@ -92,19 +93,28 @@ func (p *post) giveBack() {
 	}
 }
 
-// postTo finds what it takes to post to a destination.
+// postTo finds what it takes to post an item to a destination.
 func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSource, name string) (*post, error) {
-	key := types.NamespacedName{Namespace: source.Namespace, Name: name}
-	p := &post{source: source, destination: name, resource: destinationResource(key), policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
+	p, err := postTo(ctx, r.Client, r.Services, types.NamespacedName{Namespace: source.Namespace, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	p.source = source
+	return p, nil
+}
+
+// postTo finds what it takes to post to a destination.
+func postTo(ctx context.Context, reader client.Reader, known *services, key types.NamespacedName) (*post, error) {
+	p := &post{destination: key.Name, resource: destinationResource(key), policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
 	var described v1alpha1.FeedDestination
-	switch err := r.Client.Get(ctx, key, &described); {
+	switch err := reader.Get(ctx, key, &described); {
 	case apierrors.IsNotFound(err):
 		p.unavailable = missingObject
 		return p, nil
 	case err != nil:
 		return nil, err
 	}
-	caller, revision, withdrawn, _ := r.Services.standing(p.resource)
+	caller, revision, withdrawn, _ := known.standing(p.resource)
 	p.to, _ = caller.(*publisher)
 	p.revision, p.timeout, p.policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
 	p.cured = timeOf(described.Status.ReleasedTime)

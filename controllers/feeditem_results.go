@@ -131,7 +131,7 @@ type noticeResult struct {
 	at         time.Time
 }
 
-func (n *noticeResult) about() string { return noticeUnderWay(n.outcome.Destination) }
+func (n *noticeResult) about() string { return "notice/" + n.outcome.Destination }
 
 func (n *noticeResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
 	var settled *v1alpha1.FeedItem

@@ -89,6 +89,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Log:      manager.GetLogger().WithName("writes"),
 		Self:     options.Self,
 	}
+	apart := &background{}
+	notifier := &notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
 		Client:     watchedClient{manager.GetClient(), taken},
@@ -106,7 +108,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		InPlace:    options.InPlace,
 		Workers:    options.ItemWorkers,
 		Namespaces: options.Namespaces,
-		Background: &background{},
+		Background: apart,
+		Notifier:   notifier,
 		open:       openAttempts{budget: options.Outbound.Budget()},
 	}
 	items.Background.last = items.writeLast
@@ -130,6 +133,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Recorder: manager.GetEventRecorder(component),
 		Services: known,
 		Waker:    waker,
+		Notifier: notifier,
 	}, options.Providers, shareOfWorkers(options.ItemWorkers))
 	destinations := newFeedDestinationReconciler(serviceReconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination]{
 		Clock:    options.Clock,
@@ -138,6 +142,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Recorder: manager.GetEventRecorder(component),
 		Services: known,
 		Waker:    waker,
+		Notifier: notifier,
 	}, options.Destinations)
 	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
 

@@ -93,6 +93,8 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	retryRequested func(object P, items int)
 	// Waker brings back the items that were given up for the service.
 	Waker *waker
+	// Notifier sends the notices that its credentials are refused.
+	Notifier *notifier
 }
 
 // standing is what one look at a service has come to.
@@ -142,7 +144,15 @@ func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Re
 	if err := r.writeDown(ctx, id, found, stands); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	return ctrl.Result{RequeueAfter: stands.again}, nil
+	notice, err := r.tell(ctx, turn, id, found)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	now, again := r.Clock.Now(), time.Time{}
+	if stands.again > 0 {
+		again = now.Add(stands.again)
+	}
+	return ctrl.Result{RequeueAfter: lookAgain(now, earliest(again, notice)).RequeueAfter}, nil
 }
 
 // restore takes over from the status what an operator before this one has learned.

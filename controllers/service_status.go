@@ -116,7 +116,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 		}
 		calls.addTo(status)
 		r.counted(live, calls)
-		r.noteCredentials(status, stands, givenUp, now)
+		r.noteCredentials(id, status, stands, givenUp, now)
 		asked.note(live, &status.LastHandledRetry, &status.ForcedTime, now)
 		if stands.open {
 			said = r.say(id, live, availability)
@@ -131,7 +131,11 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 
 // noteCredentials notes credentials that were refused, and when that was cured: whenever the service
 // is open while items are given up for it that were not released since.
-func (r *serviceReconciler[T, P]) noteCredentials(status *v1alpha1.ServiceStatus, stands standing[P], givenUp, now time.Time) {
+func (r *serviceReconciler[T, P]) noteCredentials(id schedule.Resource, status *v1alpha1.ServiceStatus, stands standing[P], givenUp, now time.Time) {
+	// A call may have been refused since the look, and an item have queued the notices of that.
+	if _, _, why, _ := r.Services.standing(id); stands.open && (why == nil || why.refused == nil) {
+		lifecycle.DropCredentialsNotices(status)
+	}
 	switch {
 	case stands.refused != "":
 		if status.RefusedCredentials != stands.refused || status.LastFailure == nil {
@@ -140,7 +144,7 @@ func (r *serviceReconciler[T, P]) noteCredentials(status *v1alpha1.ServiceStatus
 		status.RefusedCredentials = stands.refused
 	case !stands.open:
 	case status.RefusedCredentials != "", !givenUp.IsZero() && !timeOf(status.ReleasedTime).After(givenUp):
-		status.RefusedCredentials, status.CredentialsNotices = "", nil
+		status.RefusedCredentials = ""
 		status.ReleasedTime = lifecycle.ReleasedAt(status.ReleasedTime, givenUp, now)
 	}
 }

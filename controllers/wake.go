@@ -53,10 +53,15 @@ const countersLater = 30 * time.Second
 // serviceChanged queues the object of a service: soon, when something has changed that must be
 // written down, else when its counters have gathered for a while.
 func (w *waker) serviceChanged(id schedule.Resource, soon bool) {
-	after := countersLater
 	if soon {
-		after = 0
+		w.serviceLater(id, 0)
+		return
 	}
+	w.serviceLater(id, countersLater)
+}
+
+// serviceLater queues the object of a service after a while.
+func (w *waker) serviceLater(id schedule.Resource, after time.Duration) {
 	request := reconcile.Request{NamespacedName: keyNamed(id.Name)}
 	switch id.Kind {
 	case schedule.KindProvider:

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // NotificationState is where one notification is.
@@ -24,17 +23,19 @@ const (
 	NotificationFailed NotificationState = "Failed"
 )
 
-// Notification tells one destination that the item has failed for good. What becomes of it changes
-// nothing else about the item.
+// Notification tells one destination of a failure: that an item has failed for good, or that a service refuses
+// its credentials. What becomes of it changes nothing else about either.
 type Notification struct {
 	// Destination is the name of the FeedDestination.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Destination string `json:"destination"`
 
-	// State is Queued, Done (sent) or Failed (given up).
-	// +required
-	State NotificationState `json:"state"`
+	// State is Queued, Done (sent) or Failed (given up). Default: Done, for what an older version of the
+	// operator has noted on a service: there an item does the telling.
+	// +optional
+	// +kubebuilder:default=Done
+	State NotificationState `json:"state,omitempty"`
 
 	// Key marks the notification at the destination, so that one that is sent again is not posted again.
 	// +optional
@@ -69,19 +70,10 @@ type Notification struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// CredentialsNotice says which item tells a destination that credentials are refused. The others that
-// fail for the same refusal tell nobody.
+// CredentialsNotice tells one destination that credentials are refused, once for all the items that fail for
+// that. It belongs to the service that they are refused by, so that it is sent whatever becomes of the items.
 type CredentialsNotice struct {
-	// Destination is the name of the FeedDestination that is told.
-	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Destination string `json:"destination"`
-
-	// Item is the UID of the FeedItem that tells it.
-	// +required
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=64
-	Item types.UID `json:"item"`
+	Notification `json:",inline"`
 
 	// Refused names what was refused: the version of this object and of its Secret.
 	// +required

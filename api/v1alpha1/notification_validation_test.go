@@ -18,15 +18,25 @@ func notification(i int) any {
 }
 
 // notificationRules are those of the notifications of an item (R3.10).
-var notificationRules = merge(failureRules("FeedItem", "status.notifications[].failure", aNotification), map[string]rule{
+var notificationRules = merge(toldRules("FeedItem", "status.notifications", aNotification), map[string]rule{
 	"up to four destinations are each notified once": lists("FeedItem", "status.notifications", 4, notification).unique(notification(0)),
-	"a notification names its destination":           mandatory("FeedItem", "status.notifications[].destination", 253).beside(aNotification),
-	"a notification is in one of three states":       choices("FeedItem", "status.notifications[].state", "Queued", "Done", "Failed").beside(aNotification),
-	"a notification has failed 0 or more times":      counts("FeedItem", "status.notifications[].failedAttempts", 0).beside(aNotification),
-	"a notification's key has up to 64 characters":   texts("FeedItem", "status.notifications[].key", false, 64).beside(aNotification),
-	"a notification's ID has up to 128 characters":   texts("FeedItem", "status.notifications[].id", false, 128).beside(aNotification),
-	"a notification's URL has up to 2,048 letters":   texts("FeedItem", "status.notifications[].url", false, 2048).beside(aNotification),
 })
+
+// toldRules are those of each notification in a list, of which least is the least that one says.
+func toldRules(kind, list string, least map[string]any) map[string]rule {
+	field, named := list+"[]", map[string]rule{}
+	for sentence, r := range map[string]rule{
+		"names its destination":           mandatory(kind, field+".destination", 253),
+		"is in one of three states":       choices(kind, field+".state", "Queued", "Done", "Failed"),
+		"has failed 0 or more times":      counts(kind, field+".failedAttempts", 0),
+		"has a key of up to 64 letters":   texts(kind, field+".key", false, 64),
+		"has an ID of up to 128 letters":  texts(kind, field+".id", false, 128),
+		"has a URL of up to 2048 letters": texts(kind, field+".url", false, 2048),
+	} {
+		named[kind+": "+field+" "+sentence] = r.beside(least)
+	}
+	return merge(failureRules(kind, field+".failure", least), named)
+}
 
 // R3.10: a Mastodon account is told of failures only where few can read it.
 func TestWhoMayBeToldOfFailures(t *testing.T) {

@@ -85,8 +85,9 @@ type ServiceStatus struct {
 	// +kubebuilder:validation:MaxLength=128
 	RefusedCredentials string `json:"refusedCredentials,omitempty"`
 
-	// CredentialsNotices say who is told that these credentials are refused: each destination once, by
-	// one of the items that have failed for it.
+	// CredentialsNotices tell that credentials are refused: each destination of spec.notifications of the sources
+	// whose items fail for it, once. A cure drops those that are not sent; the others stay until other
+	// credentials are refused.
 	// +optional
 	// +listType=map
 	// +listMapKey=destination

@@ -10,11 +10,11 @@ import (
 
 // aCredentialsNotice is the least that a notice of refused credentials says.
 var aCredentialsNotice = map[string]any{
-	"status.credentialsNotices[].destination": "admin", "status.credentialsNotices[].item": "1", "status.credentialsNotices[].refused": "2/1/3",
+	"status.credentialsNotices[].destination": "admin", "status.credentialsNotices[].state": "Queued", "status.credentialsNotices[].refused": "2/1/3",
 }
 
 func credentialsNotice(i int) any {
-	return map[string]any{"destination": fmt.Sprintf("destination-%d", i), "item": "1", "refused": "2/1/3"}
+	return map[string]any{"destination": fmt.Sprintf("destination-%d", i), "state": "Queued", "refused": "2/1/3"}
 }
 
 // anAvailability is the least that an availability says.
@@ -30,7 +30,8 @@ func categoryCount(i int) any {
 
 // serviceRules are those of what is called: providers and destinations (R3.8, R3.9).
 func serviceRules(kind string) map[string]rule {
-	return merge(failureRules(kind, "status.lastFailure", nil), map[string]rule{
+	const notices = "status.credentialsNotices"
+	return merge(failureRules(kind, "status.lastFailure", nil), toldRules(kind, notices, aCredentialsNotice), map[string]rule{
 		kind + ": it has up to eight conditions":                 lists(kind, "status.conditions", 8, condition).unique(condition(0)),
 		kind + ": its availability is one of five":               choices(kind, "status.availability.state", "Ready", "CoolingDown", "QuotaSpent", "Open", "Down"),
 		kind + ": an availability has a state":                   {kind: kind, field: "status.availability.state", valid: []any{"Open"}, invalid: []refusal{{absent{}, "Required value"}}},
@@ -39,10 +40,8 @@ func serviceRules(kind string) map[string]rule {
 		kind + ": failures are counted by a category":            categories(kind, "status.failures[].category").beside(aCategoryCount),
 		kind + ": a category has 0 or more failures":             counts(kind, "status.failures[].count", 0).beside(aCategoryCount),
 		kind + ": a Secret's version is noted in 128 characters": texts(kind, "status.refusedCredentials", false, 128),
-		kind + ": 64 destinations are told of a refusal":         lists(kind, "status.credentialsNotices", 64, credentialsNotice).unique(credentialsNotice(0)),
-		kind + ": a notice names who is told":                    mandatory(kind, "status.credentialsNotices[].destination", 253).beside(aCredentialsNotice),
-		kind + ": a notice names the item that tells":            mandatory(kind, "status.credentialsNotices[].item", 64).beside(aCredentialsNotice),
-		kind + ": a notice names what was refused":               mandatory(kind, "status.credentialsNotices[].refused", 256).beside(aCredentialsNotice),
+		kind + ": 64 destinations are told of a refusal":         lists(kind, notices, 64, credentialsNotice).unique(credentialsNotice(0)),
+		kind + ": a notice names what was refused":               mandatory(kind, notices+"[].refused", 256).beside(aCredentialsNotice),
 		kind + ": a retry token is noted in 256 characters":      texts(kind, "status.lastHandledRetry", false, 256),
 		kind + ": what was checked is noted in 256 characters":   texts(kind, "status.checkedFor", false, 256),
 	})

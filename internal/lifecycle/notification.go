@@ -23,14 +23,6 @@ const MostNotifying = 5
 // the hour for which servers remember a key.
 var notifying = Policy{InitialDelay: time.Minute, MaxDelay: 10 * time.Minute, Multiplier: 2}
 
-// Notice asks for a notification to a destination.
-type Notice struct {
-	Destination string
-	// Occasion names what is told of where that is more than one item's failure. What the item has told
-	// a destination of an occasion, it does not tell again. Empty: this failure of the item.
-	Occasion string
-}
-
 // DeadLetter says whether an item has failed for good since its status was the one before: also one
 // that had failed, was released, and has failed again in one write.
 func DeadLetter(before *v1alpha1.FeedItemStatus, item *v1alpha1.FeedItem) bool {
@@ -38,28 +30,33 @@ func DeadLetter(before *v1alpha1.FeedItemStatus, item *v1alpha1.FeedItem) bool {
 		(before.Phase != v1alpha1.PhaseFailed || !before.LastFailureTime.Equal(item.Status.LastFailureTime))
 }
 
-// Notify queues the notifications of an item that has failed for good, in place of those of its failure
-// before.
-func Notify(item *v1alpha1.FeedItem, notices []Notice) {
+// Notify queues the notifications of an item that has failed for good, one to each destination, in place of those
+// of its failure before.
+func Notify(item *v1alpha1.FeedItem, destinations []string) {
 	var rows []v1alpha1.Notification
-	for _, notice := range notices {
-		key := noticeKey(item, notice)
-		if told := NotificationTo(item, notice.Destination); told != nil && told.Key == key {
+	for _, name := range destinations {
+		key := notificationKey(item, name)
+		if told := NotificationTo(item, name); told != nil && told.Key == key {
 			rows = append(rows, *told)
 			continue
 		}
-		rows = append(rows, v1alpha1.Notification{Destination: notice.Destination, State: v1alpha1.NotificationQueued, Key: key})
+		rows = append(rows, v1alpha1.Notification{Destination: name, State: v1alpha1.NotificationQueued, Key: key})
 	}
 	item.Status.Notifications = rows
 }
 
-// noticeKey is what marks a notification at its destination, the same for all its attempts.
-func noticeKey(item *v1alpha1.FeedItem, notice Notice) string {
-	occasion := notice.Occasion
-	if occasion == "" && item.Status.LastFailureTime != nil {
-		occasion = item.Status.LastFailureTime.UTC().Format(time.RFC3339Nano) + "/" + item.Status.LastHandledRetry
+// notificationKey is what marks the notification of this failure of an item at its destination.
+func notificationKey(item *v1alpha1.FeedItem, destination string) string {
+	failure := ""
+	if item.Status.LastFailureTime != nil {
+		failure = item.Status.LastFailureTime.UTC().Format(time.RFC3339Nano) + "/" + item.Status.LastHandledRetry
 	}
-	sum := sha256.Sum256([]byte("notification/" + string(item.UID) + "/" + notice.Destination + "/" + occasion))
+	return keyOfNotification("notification/" + string(item.UID) + "/" + destination + "/" + failure)
+}
+
+// keyOfNotification is what marks a notification at its destination, the same for all its attempts.
+func keyOfNotification(of string) string {
+	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -129,7 +126,7 @@ type NotificationOutcome struct {
 	Failure *v1alpha1.Failure
 	// RetryAfter is how long the other side asked to be left alone.
 	RetryAfter time.Duration
-	// Unwanted says that the source does not name the destination any more.
+	// Unwanted says that nobody names the destination any more.
 	Unwanted bool
 }
 
@@ -138,41 +135,45 @@ type NotificationOutcome struct {
 // more: the item was revived, or the attempt is noted already.
 func SettleNotification(item *v1alpha1.FeedItem, outcome NotificationOutcome, now time.Time) bool {
 	row := NotificationTo(item, outcome.Destination)
-	if row == nil || row.Key != outcome.Key || row.State != v1alpha1.NotificationQueued {
+	if row == nil || !outcome.belongsTo(row) {
 		return false
 	}
-	switch {
-	case outcome.Sent:
-		row.State, row.ID, row.URL = v1alpha1.NotificationDone, outcome.ID, outcome.URL
-		row.Time = &metav1.Time{Time: now}
-		row.NextRetryTime, row.Failure = nil, nil
-		enterNotification(&item.Status, row, outcome.Began, now)
-		return true
-	case row.FailedAttempts != outcome.FailedAttempts:
-		return false
-	case outcome.Unwanted:
+	if outcome.Unwanted {
 		item.Status.Notifications = slices.DeleteFunc(item.Status.Notifications, func(other v1alpha1.Notification) bool {
 			return other.Destination == outcome.Destination
 		})
 		return true
 	}
-	failNotification(item, row, outcome, now)
+	outcome.note(row, string(item.UID), now)
 	enterNotification(&item.Status, row, outcome.Began, now)
 	return true
 }
 
-func failNotification(item *v1alpha1.FeedItem, row *v1alpha1.Notification, outcome NotificationOutcome, now time.Time) {
+// belongsTo says whether a notification still stands where the attempt began. A success counts also after another
+// failure was noted.
+func (o *NotificationOutcome) belongsTo(row *v1alpha1.Notification) bool {
+	return row.Key == o.Key && row.State == v1alpha1.NotificationQueued && (o.Sent || row.FailedAttempts == o.FailedAttempts)
+}
+
+// note writes on a notification what an attempt has come to. Owner is the UID of what it is on.
+func (o *NotificationOutcome) note(row *v1alpha1.Notification, owner string, now time.Time) {
+	if o.Sent {
+		row.State, row.ID, row.URL = v1alpha1.NotificationDone, o.ID, o.URL
+		row.Time = &metav1.Time{Time: now}
+		row.NextRetryTime, row.Failure = nil, nil
+		return
+	}
 	if row.FailedAttempts < math.MaxInt32 {
 		row.FailedAttempts++
 	}
-	row.Failure = outcome.Failure.DeepCopy()
+	row.Failure = o.Failure.DeepCopy()
 	if !row.Failure.Retryable || row.FailedAttempts >= MostNotifying {
 		row.Failure.Retryable = false
 		row.State, row.Time, row.NextRetryTime = v1alpha1.NotificationFailed, &metav1.Time{Time: now}, nil
 		return
 	}
-	wait := notifying.Delay(int(row.FailedAttempts)-1, string(item.UID)+"/notify/"+row.Destination)
-	row.NextRetryTime = roundUp(now.Add(max(wait, min(outcome.RetryAfter, maxHint))))
+	wait := notifying.Delay(int(row.FailedAttempts)-1, owner+"/notify/"+row.Destination)
+	row.NextRetryTime = roundUp(now.Add(max(wait, min(o.RetryAfter, maxHint))))
 }
 
 // dropNotifications takes back what was not sent of the failure of an item that is worked on again.

@@ -19,11 +19,7 @@ import (
 func deadLetter(destinations ...string) *v1alpha1.FeedItem {
 	item := newItem()
 	lifecycle.Settle(item, lifecycle.Outcome{Failure: failure(v1alpha1.CategoryValidation, false)}, usual, created)
-	var notices []lifecycle.Notice
-	for _, name := range destinations {
-		notices = append(notices, lifecycle.Notice{Destination: name})
-	}
-	lifecycle.Notify(item, notices)
+	lifecycle.Notify(item, destinations)
 	return item
 }
 
@@ -179,7 +175,7 @@ func TestWhereTheOutcomeOfANotificationBelongs(t *testing.T) {
 			t.Helper()
 			release(t, item, "again", created)
 			lifecycle.Settle(item, lifecycle.Outcome{Failure: failure(v1alpha1.CategoryValidation, false)}, usual, created)
-			lifecycle.Notify(item, []lifecycle.Notice{{Destination: here}})
+			lifecycle.Notify(item, []string{here})
 		}, sent, false, 1},
 	} {
 		item := deadLetter(here, there)
@@ -190,29 +186,6 @@ func TestWhereTheOutcomeOfANotificationBelongs(t *testing.T) {
 		if got := lifecycle.SettleNotification(item, outcome, later); got != test.noted || len(item.Status.Notifications) != test.left {
 			t.Errorf("%s: noted %t, left %+v", name, got, item.Status.Notifications)
 		}
-	}
-}
-
-// R3.8: what was told of an occasion is not told again by the same item, and another occasion is.
-func TestAnOccasionIsToldOnce(t *testing.T) {
-	t.Parallel()
-	item := deadLetter()
-	fail := func(occasion string) *v1alpha1.Notification {
-		lifecycle.Notify(item, []lifecycle.Notice{{Destination: here, Occasion: occasion}})
-		return lifecycle.NotificationTo(item, here)
-	}
-	fail("key 1")
-	lifecycle.SettleNotification(item, notified(item, here, sent), created)
-	release(t, item, "again", created)
-	if row := fail("key 1"); row.State != v1alpha1.NotificationDone {
-		t.Errorf("the same key: %+v", row)
-	}
-	if row := fail("key 2"); row.State != v1alpha1.NotificationQueued || row.ID != "" {
-		t.Errorf("another key: %+v", row)
-	}
-	lifecycle.Notify(item, nil)
-	if len(item.Status.Notifications) != 0 {
-		t.Errorf("left %+v", item.Status.Notifications)
 	}
 }
 

@@ -1,0 +1,188 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// queueNotices queues on a service the notices that its credentials are refused, before the item is written that
+// fails for it: from then on they do not depend on that item, nor on an operator that lives on. Refused is the
+// revision of the service that was refused.
+func queueNotices[T any, P servicePointer[T]](ctx context.Context, c client.Client, live client.Reader, key client.ObjectKey,
+	refused string, destinations []string,
+) error {
+	// What the cache shows as queued is queued, so that of many items only the first few write.
+	service := P(new(T))
+	if err := c.Get(ctx, key, service); err != nil {
+		return err
+	}
+	return record[T, P](ctx, c, live, service, func(service P) bool {
+		lifecycle.QueueCredentialsNotices(service.Service(), service.GetUID(), cut(refused, 256), destinations)
+		return true
+	})
+}
+
+// noticesQueued lets through services on which an item has queued a notice just now.
+var noticesQueued = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isService := e.ObjectOld.(serviceObject)
+		after, still := e.ObjectNew.(serviceObject)
+		if !isService || !still {
+			return false
+		}
+		return slices.ContainsFunc(after.Service().CredentialsNotices, func(notice v1alpha1.CredentialsNotice) bool {
+			known := lifecycle.CredentialsNoticeTo(before.Service(), notice.Destination)
+			return notice.State == v1alpha1.NotificationQueued && (known == nil || known.Key != notice.Key)
+		})
+	},
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
+// tell sends the notices of a service that are due, whatever has become of the items that have failed for it, and
+// returns when to look again; zero: somebody else sees to that.
+func (r *serviceReconciler[T, P]) tell(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (next time.Time, err error) {
+	now := r.Clock.Now()
+	for _, notice := range slices.Clone(found.Service().CredentialsNotices) {
+		at, open := lifecycle.NotificationDue(&notice.Notification, now)
+		if !open || r.Notifier.underWay.has(found, notice.Destination) {
+			continue
+		}
+		if at.After(now) {
+			next = earliest(next, at)
+			continue
+		}
+		wanted, err := r.wanted(ctx, found.GetNamespace(), notice.Destination)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if !wanted {
+			unwanted := lifecycle.NotificationOutcome{
+				Destination: notice.Destination, Key: notice.Key, FailedAttempts: notice.FailedAttempts, Unwanted: true,
+			}
+			if err := r.recordNotice(ctx, found, unwanted); err != nil {
+				return time.Time{}, err
+			}
+			continue
+		}
+		begun, err := r.Notifier.begin(ctx, turn, r.notification(id, found, notice.Notification))
+		if err != nil {
+			return time.Time{}, err
+		}
+		next = earliest(next, begun)
+	}
+	return next, nil
+}
+
+// wanted says whether any source of a namespace still has a destination told of what fails.
+func (r *serviceReconciler[T, P]) wanted(ctx context.Context, namespace, destination string) (bool, error) {
+	var sources v1alpha1.FeedSourceList
+	err := r.Client.List(ctx, &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+	return slices.ContainsFunc(sources.Items, func(source v1alpha1.FeedSource) bool { return source.Notifies(destination) }), err
+}
+
+// notification is a notice of a service, as it is sent.
+func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, row v1alpha1.Notification) *notification {
+	object, _ := found.DeepCopyObject().(P) // it goes on after the reconcile
+	key, uid := client.ObjectKeyFromObject(found), found.GetUID()
+	return &notification{
+		Notification: row,
+		about:        object,
+		rank: schedule.Rank{
+			Class: classNotices, Time: object.GetCreationTimestamp().Time, Name: key.String(), Owner: schedule.Owner{Tenant: key.Namespace},
+		},
+		text: func(ctx context.Context) (*destination.Notice, error) {
+			live := P(new(T)) // what is in the cache may be from before the last attempt
+			if err := r.Live.Get(ctx, key, live); err != nil {
+				return nil, client.IgnoreNotFound(err)
+			}
+			notice := lifecycle.CredentialsNoticeTo(live.Service(), row.Destination)
+			if live.GetUID() != uid || notice == nil || !stillQueued(&notice.Notification, &row) {
+				return nil, nil
+			}
+			object = live
+			return r.refusalOf(id, live), nil
+		},
+		began: func(time.Time) {},
+		record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
+			return r.recordNotice(ctx, object, outcome)
+		},
+		lookAgain: func(after time.Duration) { r.Waker.serviceLater(id, after) },
+	}
+}
+
+// recordNotice writes down what a notice has come to, whatever happened to the service meanwhile, and logs it.
+func (r *serviceReconciler[T, P]) recordNotice(ctx context.Context, found P, outcome lifecycle.NotificationOutcome) error {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	uid, now := found.GetUID(), r.Clock.Now()
+	var settled *v1alpha1.CredentialsNotice
+	err := record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+		settled = nil
+		if live.GetUID() != uid || !lifecycle.SettleCredentialsNotice(live.Service(), uid, outcome, now) {
+			return false
+		}
+		settled = lifecycle.CredentialsNoticeTo(live.Service(), outcome.Destination)
+		return true
+	})
+	if err != nil || settled == nil {
+		return client.IgnoreNotFound(err)
+	}
+	log := ctrl.LoggerFrom(ctx).WithValues("destination", settled.Destination)
+	switch {
+	case settled.State == v1alpha1.NotificationDone:
+		log.Info("Notice of refused credentials sent", "url", settled.URL)
+	case settled.State == v1alpha1.NotificationQueued:
+		log.Info("Notice of refused credentials failed, to be tried again", "error", settled.Failure.Message, "nextRetryTime", settled.NextRetryTime)
+	default:
+		log.Info("Notice of refused credentials given up", "severity", "warning", "error", settled.Failure.Message)
+	}
+	return nil
+}
+
+// refusalOf is what is told of a service that refuses its credentials.
+func (r *serviceReconciler[T, P]) refusalOf(id schedule.Resource, service P) *destination.Notice {
+	facts, said := "", ""
+	if last := service.Service().LastFailure; last != nil {
+		said = last.Message
+		facts = "Refused since: " + last.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ". "
+	}
+	if _, _, why, _ := r.Services.standing(id); why != nil && why.refused != nil {
+		said = why.refused.Error() // a call that ended later may have failed in another way
+	}
+	where := "spec"
+	if ref := service.SecretRef(); ref != nil {
+		where = "Secret " + ref.Name
+	}
+	return &destination.Notice{
+		Subject: fmt.Sprintf("Credentials refused: %s %s/%s", kindOf(service), service.GetNamespace(), service.GetName()),
+		Error:   "Last error: " + failure.Mask(said),
+		Facts:   facts + "All items that need them fail until they are changed; you are told once.",
+		Advice:  "To do: correct the " + where + ". Within a minute its items are tried again by themselves.",
+	}
+}
+
+// kindOf is the kind of a service, for a person.
+func kindOf(service serviceObject) string {
+	if _, posts := service.(*v1alpha1.FeedDestination); posts {
+		return "FeedDestination"
+	}
+	return "AIProvider"
+}
