@@ -42,6 +42,8 @@ type FeedItemReconciler struct {
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt.
 	InPlace lifecycle.InPlace
+	// Recordable knows whether what comes of the work can be written down.
+	Recordable *recordable
 	// Workers is how many items of one source are worked on at the same time at most (limitOfItems).
 	Workers int
 	// Namespaces are those that the operator works in; none means all.
@@ -99,6 +101,9 @@ func (r *FeedItemReconciler) lookAt(ctx context.Context, turn *schedule.Turn, ca
 	if done, result := r.nothingToDo(cached, step); done {
 		r.standInLine(turn, cached)
 		return result, nil
+	}
+	if r.Recordable.why(kindItem) != "" { // its source says why, and it comes back when that is over
+		return ctrl.Result{}, nil
 	}
 	source, err := sourceOf(ctx, r.Client, cached)
 	if err != nil || source == nil || source.Spec.Suspend {

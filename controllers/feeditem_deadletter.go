@@ -23,7 +23,9 @@ func (r *FeedItemReconciler) recordItem(ctx context.Context, source *v1alpha1.Fe
 	change func(*v1alpha1.FeedItem) bool,
 ) error {
 	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
-		return r.record(ctx, item, tries, change)
+		err := r.record(ctx, item, tries, change)
+		r.Recordable.refused(kindItem, err)
+		return err
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -106,10 +107,14 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 		}
 	}
 	settled, err := r.writeOutcome(ctx, item, source, outcome)
-	if err != nil || settled == nil || settled.Status.Summary == nil || len(ready) == 0 {
+	if err != nil || settled == nil || settled.Status.Summary == nil {
 		return r.after(settled, err)
 	}
-	return r.workOn(ctx, turn, settled, ready, r.publish)
+	announced := slices.DeleteFunc(slices.Clone(ready), func(p *post) bool { return !lifecycle.Announced(lifecycle.RowOf(settled, p.destination)) })
+	if len(announced) == 0 {
+		return r.after(settled, err)
+	}
+	return r.workOn(ctx, turn, settled, announced, r.publish)
 }
 
 // workOn works on deliveries of an item. Where that is the item's only open one, it is done when

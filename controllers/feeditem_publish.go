@@ -110,6 +110,10 @@ func (r *FeedItemReconciler) timeForCall(item *v1alpha1.FeedItem, p *post, wait 
 // 0 is for never. The outcome is nil where it was too late for a call.
 func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
 	row := lifecycle.RowOf(item, p.destination)
+	if !lifecycle.Announced(row) { // whatever has become of the intent: without it there is no call
+		p.ticket.Release()
+		return nil, 0
+	}
 	notAfter := row.NotAfter.DeepCopy()
 	remaining := min(notAfter.Sub(r.Clock.Now()), p.timeout+time.Second) // the intent is of this moment, whatever was done to the clock since
 	if remaining <= 0 {                                                  // this process was stopped for so long that another may be at it

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,6 +44,10 @@ func (a *attemptResult) about() string { return "summary" }
 func (a *attemptResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
 	outcome := a.outcome
 	settled, err := a.settle(ctx, item, outcome, tries)
+	if _, dropped := errors.AsType[*droppedError](err); dropped && len(outcome.Intents) > 0 {
+		outcome.Intents = nil // what was paid for is written down all the same, and nothing is posted
+		settled, err = a.settle(ctx, item, outcome, tries)
+	}
 	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
 		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server does not take the result: "+err.Error())
 		outcome = failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, a.reconciler.now())

@@ -53,6 +53,8 @@ type FeedSourceReconciler struct {
 	Outbound *outbound.Client
 	// Names is shared with the controller of items.
 	Names *feedNames
+	// Recordable knows whether what comes of a poll can be written down.
+	Recordable *recordable
 	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
 	Workers int
 
@@ -98,6 +100,13 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 
 	if source.Spec.Suspend {
 		return r.count(ctx, &source, watch, time.Time{}, r.suspend(ctx, &source))
+	}
+	if outdated := r.Recordable.why(kindSource, kindMemory, kindItem); outdated != "" {
+		watch.redo = now // once it can be
+		return ctrl.Result{}, r.refuseOutdated(ctx, &source, outdated)
+	}
+	if watch.lastPoll.IsZero() && readyOf(source.Status.Conditions).Reason == v1alpha1.ReasonCRDOutdated {
+		watch.redo = now // an operator before this one could not
 	}
 	if ended(&source) {
 		return r.count(ctx, &source, watch, time.Time{}, nil)

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
@@ -258,7 +260,10 @@ func (r *FeedSourceReconciler) take(
 	var refused error
 	for i := range plan.Create {
 		item := derive.Item(source, plan.Create[i], book.Trust(), memory.sent)
-		switch err := r.Client.Create(ctx, item); {
+		// An entry that loses a part would be another one the next time.
+		err := asDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
+		r.Recordable.refused(kindItem, err)
+		switch {
 		case err == nil:
 			found.created++
 			r.Stream.ItemCreated(item, r.Clock.Now())

@@ -130,6 +130,15 @@ func (r *FeedSourceReconciler) refuseInsecure(ctx context.Context, source *v1alp
 	})
 }
 
+// refuseOutdated says that the feed is not polled because what comes of that could not be recorded.
+func (r *FeedSourceReconciler) refuseOutdated(ctx context.Context, source *v1alpha1.FeedSource, why string) error {
+	generation := source.Generation
+	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		source.Status.ObservedGeneration = generation
+		setSourceReady(source, verdict{reason: v1alpha1.ReasonCRDOutdated, stalled: true, message: why}, r.Clock.Now())
+	})
+}
+
 // transition writes the status, and then tells if the source has become ready or has ceased to be. That
 // a new one begins well is told by its status alone: an Event is a write, and thousands may be new at once.
 func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {

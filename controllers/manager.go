@@ -91,6 +91,12 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	}
 	apart := &background{}
 	notifier := &notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
+	recordable, err := newRecordable(manager.GetConfig(), manager.GetHTTPClient(), options.Clock, manager.GetLogger().WithName("kinds"),
+		manager.GetClient(), waker)
+	if err != nil {
+		return err
+	}
+	recordable.check(ctx)
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
 		Client:     watchedClient{manager.GetClient(), taken},
@@ -110,6 +116,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Namespaces: options.Namespaces,
 		Background: apart,
 		Notifier:   notifier,
+		Recordable: recordable,
 		open:       openAttempts{budget: options.Outbound.Budget()},
 	}
 	items.Background.last = items.writeLast
@@ -125,6 +132,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Outbound: options.Outbound,
 		Names:    names,
 		Workers:  options.PollWorkers,
+
+		Recordable: recordable,
 	}
 	providers := newAIProviderReconciler(serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider]{
 		Clock:    options.Clock,
@@ -134,6 +143,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Services: known,
 		Waker:    waker,
 		Notifier: notifier,
+
+		Recordable: recordable,
 	}, options.Providers, shareOfWorkers(options.ItemWorkers))
 	destinations := newFeedDestinationReconciler(serviceReconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination]{
 		Clock:    options.Clock,
@@ -143,6 +154,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Services: known,
 		Waker:    waker,
 		Notifier: notifier,
+
+		Recordable: recordable,
 	}, options.Destinations)
 	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
 
@@ -155,6 +168,9 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		}
 	}
 	if err := addQueueLog(ctx, manager, options.Clock); err != nil {
+		return err
+	}
+	if err := manager.Add(recordable); err != nil {
 		return err
 	}
 	if err := manager.Add(items.Background); err != nil {

@@ -95,6 +95,8 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	Waker *waker
 	// Notifier sends the notices that its credentials are refused.
 	Notifier *notifier
+	// Recordable knows whether what comes of calls can be written down.
+	Recordable *recordable
 }
 
 // standing is what one look at a service has come to.
@@ -135,6 +137,12 @@ func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Re
 		if err := r.restore(ctx, id, found); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
+	}
+	if outdated := r.Recordable.why(kindOf(found)); outdated != "" {
+		r.Services.withdraw(id, "", withdrawal{because: "its CustomResourceDefinition is older than the operator"})
+		return ctrl.Result{}, client.IgnoreNotFound(r.writeDown(ctx, id, found, standing[P]{
+			said: verdict{reason: v1alpha1.ReasonCRDOutdated, message: outdated, stalled: true},
+		}))
 	}
 	r.clearPauses(id, found)
 	stands, err := r.look(ctx, turn, id, found)

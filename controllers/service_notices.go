@@ -179,10 +179,10 @@ func (r *serviceReconciler[T, P]) refusalOf(id schedule.Resource, service P) *de
 	}
 }
 
-// kindOf is the kind of a service, for a person.
+// kindOf is the kind of a service.
 func kindOf(service serviceObject) string {
 	if _, posts := service.(*v1alpha1.FeedDestination); posts {
-		return "FeedDestination"
+		return kindDestination
 	}
-	return "AIProvider"
+	return kindProvider
 }

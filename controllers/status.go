@@ -28,7 +28,7 @@ const triesInPlace = 8
 
 // claim writes a status that change makes of a live object; where change returns false, nothing is
 // written. When the object has changed since it was read, the claim is lost (a Conflict), and so
-// is the right to act.
+// is the right to act; nor is there one where the API server would not keep the whole claim (a droppedError).
 func claim[T client.Object](ctx context.Context, c client.Client, live T, change func(T) bool) error {
 	before, _ := live.DeepCopyObject().(T)
 	if !change(live) {
@@ -37,7 +37,7 @@ func claim[T client.Object](ctx context.Context, c client.Client, live T, change
 	if apiequality.Semantic.DeepEqual(before, live) {
 		return nil
 	}
-	return c.Status().Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return asDropped(c.Status().Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), validationOf(before, live)))
 }
 
 // record writes a result. When the object has changed since it was read, the result is worked out
@@ -83,6 +83,9 @@ func recordTrying[T any, P interface {
 // permanent returns an error that trying again does not cure, and nil for the others.
 func permanent(err error) error {
 	var answer apierrors.APIStatus
+	if _, dropped := errors.AsType[*droppedError](err); dropped {
+		return err
+	}
 	switch {
 	case !errors.As(err, &answer), apierrors.IsConflict(err), apierrors.IsInternalError(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
 		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err):

@@ -146,7 +146,10 @@ func refusing(until time.Time) schedule.Availability {
 // (k8s.io/apiserver/pkg/admission/plugin/webhook/errors); errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
 func extentOf(err error) writes.Extent {
 	var answer apierrors.APIStatus
+	_, dropped := errors.AsType[*droppedError](err)
 	switch text := err.Error(); {
+	case dropped:
+		return writes.Object
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsGone(err),
 		apierrors.IsAlreadyExists(err), apierrors.IsRequestEntityTooLargeError(err), strings.Contains(text, "etcdserver: request is too large"):
 		return writes.Object

@@ -70,6 +70,9 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonSuspended says that a person has set spec.suspend.
 	ReasonSuspended = "Suspended"
+	// ReasonCRDOutdated says that the CustomResourceDefinitions in the API server are older than the operator, so
+	// that what it does could not be recorded.
+	ReasonCRDOutdated = "CRDOutdated"
 	// ReasonPollFailed says that the feed could not be fetched.
 	ReasonPollFailed = "PollFailed"
 	// ReasonNotAFeed says that the URL answers with something that is no feed.

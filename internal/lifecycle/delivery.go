@@ -88,6 +88,22 @@ func Intend(item *v1alpha1.FeedItem, destination, textHash string, timeout time.
 	progress(item, now)
 }
 
+// Announced says that the intent of a post stands on a delivery, with the time after which it is not made any more.
+func Announced(row *v1alpha1.Delivery) bool {
+	return row != nil && row.State == v1alpha1.DeliveryIntent && row.NotAfter != nil
+}
+
+// Announces says whether a change of an item announces a post that was not announced before.
+func Announces(before, after *v1alpha1.FeedItem) bool {
+	for i := range after.Status.Deliveries {
+		row := &after.Status.Deliveries[i]
+		if was := RowOf(before, row.Destination); Announced(row) && (!Announced(was) || !was.NotAfter.Equal(row.NotAfter)) {
+			return true
+		}
+	}
+	return false
+}
+
 // DeliveryOutcome is what one attempt at a delivery has come to. Exactly one of Posted, Failure,
 // Missing, Unverifiable, Protected, Dropped and Again is set.
 type DeliveryOutcome struct {

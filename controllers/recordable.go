@@ -1,0 +1,272 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/kinds"
+)
+
+// The kinds of which the operator writes something.
+const (
+	kindSource      = "FeedSource"
+	kindItem        = "FeedItem"
+	kindMemory      = "FeedMemory"
+	kindProvider    = "AIProvider"
+	kindDestination = "FeedDestination"
+)
+
+// checkKinds is how often the API server is asked about its kinds while they are outdated, or could not be read.
+const checkKinds = time.Minute
+
+// recordable knows whether the API server keeps what the operator writes. Where its CustomResourceDefinitions are older than
+// the operator, it drops fields without an error: a claim without its end, a result without its post. So nothing is begun
+// of which the traces would be lost, until the CustomResourceDefinitions are updated.
+//
+// It asks for what the API server publishes of its kinds at the start, and then only while something is wrong. Claims are
+// written so that they fail where a field would be dropped (validationOf): that shows what has changed since.
+type recordable struct {
+	clock clock.Clock
+	log   logr.Logger
+	// publish returns the OpenAPI document of the operator's kinds, and its version; no document where that is the known one.
+	publish func(ctx context.Context, known string) (document []byte, version string, err error)
+	client  client.Reader
+	waker   *waker
+	// suspected is told when a write has shown that something is outdated.
+	suspected chan struct{}
+
+	// version of the document that was read last, and lacking by it. For Check alone.
+	version string
+	lacking map[string]kinds.Outdated
+	unread  bool // the document could not be read, or says nothing of a kind yet
+	problem string
+
+	mu       sync.Mutex
+	outdated map[string]kinds.Outdated
+}
+
+func newRecordable(config *rest.Config, http *http.Client, clock clock.Clock, log logr.Logger, reader client.Reader, waker *waker) (*recordable, error) {
+	publish, err := publishedBy(config, http)
+	return &recordable{
+		clock: clock, log: log, publish: publish, client: reader, waker: waker, suspected: make(chan struct{}, 1),
+	}, err
+}
+
+// publishedBy reads what an API server publishes of the operator's kinds, as every client may that is known to it.
+func publishedBy(config *rest.Config, http *http.Client) (func(context.Context, string) ([]byte, string, error), error) {
+	discovered, err := discovery.NewDiscoveryClientForConfigAndClient(config, http)
+	if err != nil {
+		return nil, err
+	}
+	documents := openapi.NewClientWithContext(discovered.RESTClient())
+	return func(ctx context.Context, known string) ([]byte, string, error) {
+		paths, err := documents.PathsWithContext(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		path := paths["apis/"+v1alpha1.GroupVersion.String()]
+		if path == nil {
+			return []byte("{}"), "", nil // it is not published yet
+		}
+		version := path.ServerRelativeURL() // it holds a hash of the document
+		if version == known {
+			return nil, known, nil
+		}
+		document, err := path.SchemaWithContext(ctx, "application/json")
+		return document, version, err
+	}, nil
+}
+
+// check finds out which kinds are outdated in the API server, and says so once.
+func (r *recordable) check(ctx context.Context) {
+	const longest = 10 * time.Second
+	bounded, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	document, version, err := r.publish(bounded, r.version)
+	if ctx.Err() != nil { // the operator stops
+		return
+	}
+	if err == nil && document != nil {
+		var unknown []string
+		var lacking map[string]kinds.Outdated
+		if lacking, unknown, err = kinds.Compare(document); err == nil {
+			r.version, r.lacking, r.unread = version, lacking, len(unknown) > 0
+		}
+	}
+	if err != nil {
+		if err.Error() != r.problem {
+			r.log.Error(err, "Could not find out whether the CustomResourceDefinitions are those of this version; asking again every minute")
+		}
+		r.unread, r.problem = true, err.Error()
+		return
+	}
+	r.problem = ""
+	r.set(r.lacking)
+}
+
+// set notes which kinds are outdated, and returns whether that is news.
+func (r *recordable) set(outdated map[string]kinds.Outdated) (news bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if apiequality.Semantic.DeepEqual(r.outdated, outdated) || len(r.outdated) == 0 && len(outdated) == 0 {
+		return false
+	}
+	r.outdated = maps.Clone(outdated)
+	if len(outdated) == 0 {
+		r.log.Info("The CustomResourceDefinitions are those of this version now: the work goes on")
+	}
+	for _, name := range slices.Sorted(maps.Keys(outdated)) {
+		found := outdated[name]
+		if len(found.Recorded) > 0 {
+			r.log.Error(errors.New(found.Message()), "A CustomResourceDefinition is older than the operator: what needs it is not worked on",
+				"customResourceDefinition", found.CRD, "fields", found.Recorded, "toDo", howToUpdate)
+		}
+		if len(found.Settable) > 0 {
+			r.log.Info("A CustomResourceDefinition is older than the operator: some fields cannot be set",
+				"customResourceDefinition", found.CRD, "fields", found.Settable, "toDo", howToUpdate)
+		}
+	}
+	return true
+}
+
+const howToUpdate = "apply the CustomResourceDefinitions of the operator's version: kubectl apply -k config/crd"
+
+// why says why nothing can be recorded of the first of the kinds that are outdated, in words for a person; empty: all can.
+func (r *recordable) why(names ...string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var said []string
+	for _, name := range names {
+		if found := r.outdated[name]; len(found.Recorded) > 0 {
+			said = append(said, found.Message())
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "The operator is newer than the API server's idea of its kinds: " + strings.Join(said, "; ") +
+		". The API server would drop that without an error, so nothing is begun that has to be recorded there. To do: " +
+		howToUpdate + ". Within a minute all goes on by itself"
+}
+
+// refused notes that the API server has refused a write of a kind because it would drop a part of it. Other errors, and
+// none, say nothing.
+func (r *recordable) refused(kind string, err error) {
+	dropped, is := errors.AsType[*droppedError](err)
+	if !is {
+		return
+	}
+	found, err := kinds.Dropped(kind, dropped.fields)
+	if err != nil {
+		return // then the check has said so
+	}
+	r.mu.Lock()
+	outdated := maps.Clone(r.outdated)
+	r.mu.Unlock()
+	if outdated == nil {
+		outdated = map[string]kinds.Outdated{}
+	}
+	found.Recorded = slices.Compact(slices.Sorted(slices.Values(slices.Concat(outdated[kind].Recorded, found.Recorded))))
+	found.Settable = outdated[kind].Settable
+	outdated[kind] = found
+	if r.set(outdated) {
+		select {
+		case r.suspected <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (r *recordable) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable: it looks again when the operator begins to work, and while something is wrong.
+func (r *recordable) Start(ctx context.Context) error {
+	before := r.all()
+	for r.check(ctx); ctx.Err() == nil; {
+		if now := r.all(); !apiequality.Semantic.DeepEqual(before, now) {
+			before = now
+			r.wakeAll(ctx)
+		}
+		var again <-chan time.Time
+		if len(before) > 0 || r.unread {
+			again = r.clock.After(checkKinds)
+		}
+		select {
+		case <-again:
+			r.check(ctx)
+		case <-r.suspected: // that is known already, and to be told; the API server is asked in a minute
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (r *recordable) all() map[string]kinds.Outdated {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.outdated)
+}
+
+// wakeAll has everything looked at again: it may say what is wrong, or go on.
+func (r *recordable) wakeAll(ctx context.Context) {
+	for list, door := range map[client.ObjectList]*queueDoor{
+		&v1alpha1.FeedSourceList{}: &r.waker.sources, &v1alpha1.AIProviderList{}: &r.waker.providers,
+		&v1alpha1.FeedDestinationList{}: &r.waker.destinations,
+	} {
+		if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			r.log.Error(err, "What is to be looked at again could not be listed")
+			continue
+		}
+		for _, key := range keysOf(list) {
+			door.add(reconcile.Request{NamespacedName: key}, 0)
+		}
+	}
+	items, err := unfinishedItems(ctx, r.client, metav1.NamespaceAll, anySource)
+	if err != nil {
+		r.log.Error(err, "Items that are to be looked at again could not be listed")
+	}
+	for i := range items {
+		r.waker.itemLater(client.ObjectKeyFromObject(&items[i]), 0)
+	}
+}
+
+// keysOf names the objects of a list.
+func keysOf(list client.ObjectList) []client.ObjectKey {
+	var keys []client.ObjectKey
+	switch list := list.(type) {
+	case *v1alpha1.FeedSourceList:
+		for i := range list.Items {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	case *v1alpha1.AIProviderList:
+		for i := range list.Items {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	case *v1alpha1.FeedDestinationList:
+		for i := range list.Items {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	}
+	return keys
+}
