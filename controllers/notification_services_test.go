@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,10 +33,10 @@ type refusal struct {
 	web    *feedtest.Server
 }
 
-func newRefusal(t *testing.T) *refusal {
+func newRefusal(t *testing.T, options ...func(*mastodontest.Options)) *refusal {
 	t.Helper()
 	w := newWorld(t)
-	r := &refusal{world: w, admin: w.mastodon(), web: feedtest.New(t)}
+	r := &refusal{world: w, admin: w.mastodon(options...), web: feedtest.New(t)}
 	r.closed = w.openDestination("admin", r.admin.URL, seenBy(v1alpha1.VisibilityDirect))
 	r.gemini = w.gemini("gemini")
 	w.untilProvider("gemini", isReady)
@@ -114,6 +116,32 @@ func TestANoticeIsNotPostedAgainAfterACrash(t *testing.T) {
 	if got := r.admin.Count("POST /api/v1/statuses"); got < 2 {
 		t.Errorf("%d requests to post: nothing was repeated", got)
 	}
+	posts(t, r.admin, 1)
+}
+
+// R3.14, R3.8: what was sent is not sent again for the API server's not taking for minutes that it was.
+func TestANoticeIsNotPostedAgainBeforeItIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	r := newRefusal(t, ignoresKeys)
+	var refused atomic.Int64
+	r.faults.on(func(request *http.Request) *metav1.Status {
+		if request.Method != http.MethodPatch || !strings.Contains(request.URL.Path, "/aiproviders/") {
+			return nil
+		}
+		refused.Add(1)
+		return overQuota.DeepCopy()
+	})
+	r.open()
+	posts(t, r.admin, 1)
+	await(t, func() error {
+		if r.clock.Step(time.Second); refused.Load() < 5 {
+			return errNotYet
+		}
+		return nil
+	})
+	r.faults.on(nil)
+	r.clock.Step(time.Minute)
+	r.untilProvider("gemini", notices(v1alpha1.NotificationDone))
 	posts(t, r.admin, 1)
 }
 

@@ -27,7 +27,7 @@ const classNotices = classOthers + 1
 // credentials. Each goes on by itself, so that no worker waits for it; one whose destination is missing or
 // unavailable waits in its line, which is no attempt.
 type notifier struct {
-	Clock      clock.PassiveClock
+	Clock      clock.Clock
 	Client     client.Client
 	Services   *services
 	Writes     *itemWrites
@@ -141,11 +141,22 @@ func (n *notifier) send(ctx context.Context, told *notification, p *post, visibi
 		outcome.Failure, outcome.RetryAfter = failure.Record(err, v1alpha1.StageNotify, told.Destination, n.Clock.Now()), known.RetryAfter
 		outcome.Failure.Retryable = known.Category != v1alpha1.CategoryValidation
 	}
-	if err := told.record(ctx, outcome); err != nil {
+	p.giveBack() // others need not wait for the API server
+	for {
+		if err = told.record(ctx, outcome); err == nil {
+			wait = 0
+			return
+		}
 		log.Error(err, "Notification could not be written down")
-		return
+		if !worthKeeping(err) {
+			return
+		}
+		select { // what was sent is not sent again for that
+		case <-n.Clock.After(afterError):
+		case <-ctx.Done():
+			return
+		}
 	}
-	wait = 0
 }
 
 func visibilityOf(described *v1alpha1.FeedDestination) string {
