@@ -98,24 +98,8 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		return ctrl.Result{}, err
 	}
 
-	if source.Spec.Suspend {
-		return r.count(ctx, &source, watch, time.Time{}, r.suspend(ctx, &source))
-	}
-	if outdated := r.Recordable.why(kindSource, kindMemory, kindItem); outdated != "" {
-		watch.redo = now // once it can be
-		return ctrl.Result{}, r.refuseOutdated(ctx, &source, outdated)
-	}
-	if watch.lastPoll.IsZero() && readyOf(source.Status.Conditions).Reason == v1alpha1.ReasonCRDOutdated {
-		watch.redo = now // an operator before this one could not
-	}
-	if ended(&source) {
-		return r.count(ctx, &source, watch, time.Time{}, nil)
-	}
-	if secrets.SentInClear(&source) {
-		return r.count(ctx, &source, watch, time.Time{}, r.refuseInsecure(ctx, &source))
-	}
-	if _, invalid := watch.compileFilters(&source); invalid != nil {
-		return r.count(ctx, &source, watch, time.Time{}, r.refuseFilters(ctx, &source, invalid))
+	if notPolled, result, err := r.notPolled(ctx, &source, watch, now); notPolled {
+		return result, err
 	}
 	host := outbound.HostOf(source.Spec.URL)
 	due := watch.due(&source, r.Web.networkBack(source.Namespace, host), now)
@@ -141,6 +125,33 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	}
 	next, err := r.poll(ctx, &source, watch, visitWith(tickets))
 	return r.count(ctx, &source, watch, next, err)
+}
+
+// notPolled says whether a source is not to be polled as it is, and writes why on it.
+func (r *FeedSourceReconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) (bool, ctrl.Result, error) {
+	if source.Spec.Suspend {
+		result, err := r.count(ctx, source, watch, time.Time{}, r.suspend(ctx, source))
+		return true, result, err
+	}
+	if outdated := r.Recordable.why(kindSource, kindMemory, kindItem); outdated != "" {
+		watch.redo = now // once it can be
+		return true, ctrl.Result{}, r.refuseOutdated(ctx, source, outdated)
+	}
+	if watch.lastPoll.IsZero() && readyOf(source.Status.Conditions).Reason == v1alpha1.ReasonCRDOutdated {
+		watch.redo = now // an operator before this one could not
+	}
+	var refused error
+	switch _, invalid := watch.compileFilters(source); {
+	case ended(source):
+	case secrets.SentInClear(source):
+		refused = r.refuseInsecure(ctx, source)
+	case invalid != nil:
+		refused = r.refuseFilters(ctx, source, invalid)
+	default:
+		return false, ctrl.Result{}, nil
+	}
+	result, err := r.count(ctx, source, watch, time.Time{}, refused)
+	return true, result, err
 }
 
 // ended says whether the feed is gone for good, and nobody has changed anything since.

@@ -150,7 +150,8 @@ func (r *serviceReconciler[T, P]) recordNotice(ctx context.Context, found P, out
 	case settled.State == v1alpha1.NotificationDone:
 		log.Info("Notice of refused credentials sent", "url", settled.URL)
 	case settled.State == v1alpha1.NotificationQueued:
-		log.Info("Notice of refused credentials failed, to be tried again", "error", settled.Failure.Message, "nextRetryTime", settled.NextRetryTime)
+		next, _ := lifecycle.NotificationDue(&settled.Notification, now)
+		log.Info("Notice of refused credentials failed, to be tried again", "error", settled.Failure.Message, "nextRetryTime", next)
 	default:
 		log.Info("Notice of refused credentials given up", "severity", "warning", "error", settled.Failure.Message)
 	}
