@@ -44,7 +44,9 @@ type FeedSourceReconciler struct {
 	// Client reads from the cache and writes.
 	Client client.Client
 	// Live reads from the API server.
-	Live     client.Reader
+	Live client.Reader
+	// Writes is shared with the controller of items.
+	Writes   *itemWrites
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
@@ -98,6 +100,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		return ctrl.Result{}, err
 	}
 
+	r.checkWrites(ctx, &source)
 	if notPolled, result, err := r.notPolled(ctx, &source, watch, now); notPolled {
 		return result, err
 	}

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -145,9 +147,11 @@ func TestRefusedWritesHoldUpTheirNamespaceAlone(t *testing.T) {
 	const n, workers = 20, 4
 	calls := &scripted{}
 	calls.now(works)
-	tenants := newTenants(t, 2, func(w *world) { w.builtin, w.workers = calls, workers })
+	metrics := prometheus.NewRegistry()
+	tenants := newTenants(t, 2, func(w *world) { w.builtin, w.workers, w.metrics = calls, workers, metrics })
 	w, neighbour := tenants[0], tenants[1]
 	refused := w.refuses(overQuota, w.namespace)
+	measures(t, metrics, map[string]bool{})
 	refused.on.Store(true)
 	web, other := feedtest.New(t), feedtest.New(t)
 	web.List(web.Entries("news", n)...)
@@ -156,6 +160,11 @@ func TestRefusedWritesHoldUpTheirNamespaceAlone(t *testing.T) {
 	other.List(other.Entries("other", n)...)
 	neighbour.source("other", other.FeedURL())
 	neighbour.awaitItems("other", allProcessed(n))
+	w.lookAtSource("news")
+	w.untilSource("news", saysHeld("exceeded quota"))
+	neighbour.lookAtSource("other")
+	neighbour.untilSource("other", saysHeld(""))
+	measures(t, metrics, map[string]bool{"writes_held_namespaces": true, "results_kept": true, "results_kept_bytes": true})
 	calls.mu.Lock()
 	held := calls.total - n
 	calls.mu.Unlock()
@@ -164,8 +173,36 @@ func TestRefusedWritesHoldUpTheirNamespaceAlone(t *testing.T) {
 	}
 	refused.on.Store(false)
 	w.itemsInTime("news", allProcessed(n))
+	w.untilSource("news", saysHeld(""))
+	measures(t, metrics, map[string]bool{})
 	if err := calls.askedBy(2 * n); err != nil {
 		t.Error(err)
+	}
+}
+
+// measures checks which of the metrics of what is not taken are above zero.
+func measures(t *testing.T, metrics prometheus.Gatherer, want map[string]bool) {
+	t.Helper()
+	families, err := metrics.Gather()
+	if err != nil || len(families) != 4 {
+		t.Fatalf("%d metrics: %v", len(families), err)
+	}
+	for _, family := range families {
+		name := strings.TrimPrefix(family.GetName(), "feed_operator_")
+		if value := family.GetMetric()[0].GetGauge().GetValue(); (value > 0) != want[name] {
+			t.Errorf("%s is %v", name, value)
+		}
+	}
+}
+
+// saysHeld holds for a source that says that its items are held, with the API server's answer; empty: it says nothing of that.
+func saysHeld(answer string) func(*v1alpha1.FeedSource) error {
+	return func(source *v1alpha1.FeedSource) error {
+		said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionItemsHeld)
+		if answer == "" && said != nil || answer != "" && (said == nil || !strings.Contains(said.Message, answer)) {
+			return fmt.Errorf("says %v, want %q", said, answer)
+		}
+		return nil
 	}
 }
 

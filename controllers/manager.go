@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -46,6 +47,8 @@ type Options struct {
 	HostInterval time.Duration
 	// Self is the pod of the operator, for Events that are about no object; nil where there is none.
 	Self *corev1.ObjectReference
+	// Metrics takes the metrics of the controllers; nil for none.
+	Metrics prometheus.Registerer
 	// Namespaces are those that the operator works in; none means all.
 	Namespaces []string
 }
@@ -88,6 +91,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Recorder: manager.GetEventRecorder(component),
 		Log:      manager.GetLogger().WithName("writes"),
 		Self:     options.Self,
+		Sources:  manager.GetClient(),
+		Waker:    waker,
 	}
 	apart := &background{}
 	notifier := &notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
@@ -120,10 +125,16 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		open:       openAttempts{budget: options.Outbound.Budget()},
 	}
 	items.Background.last = items.writeLast
+	if options.Metrics != nil {
+		if err := options.Metrics.Register(writesCollector{taken, &items.kept}); err != nil {
+			return err
+		}
+	}
 	sources := &FeedSourceReconciler{
 		Clock:    options.Clock,
 		Client:   manager.GetClient(),
 		Live:     manager.GetAPIReader(),
+		Writes:   taken,
 		Recorder: manager.GetEventRecorder(component),
 		Stream:   stream,
 		Schedule: plan,

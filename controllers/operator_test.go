@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,6 +74,8 @@ type world struct {
 	perHost int
 	// self is the operator's pod; none, unless a test is about its Events.
 	self  *corev1.ObjectReference
+	// metrics are those of the operator, nil for none.
+	metrics prometheus.Registerer
 	marks *feedtest.Server // of the source that shows what has happened before it was polled
 	log   logr.Logger      // of the manager; where none is set, the one of all
 }
@@ -169,6 +172,7 @@ func (w *world) start() {
 		PollWorkers:     8,
 		RequestsPerHost: cmp.Or(w.perHost, 8),
 		Self:            w.self,
+		Metrics:         w.metrics,
 	})
 	if err != nil {
 		w.t.Fatal(err)

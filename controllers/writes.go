@@ -16,8 +16,10 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/writes"
@@ -33,10 +35,18 @@ type itemWrites struct {
 	Log      logr.Logger
 	// Self is the pod of the operator, which tells that nothing is taken; nil where there is none.
 	Self *corev1.ObjectReference
+	// Sources and Waker are for the sources of a namespace, which say that nothing is taken of their items.
+	Sources client.Reader
+	Waker   *waker
 
 	mu    sync.Mutex
 	judge writes.Judge
+	why   map[string]string // the last refusal of each namespace of which nothing is taken
 }
+
+// toldHeldAfter is for how long nothing is taken of a namespace before its sources say so: what is over in a moment costs
+// no writes.
+const toldHeldAfter = time.Minute
 
 // allWrites and writesIn are what an item waits for while nothing is taken, or nothing of its namespace. At the first, the
 // namespaces take turns: it may be that only one of them is refused.
@@ -87,21 +97,30 @@ func (w *itemWrites) ended(item client.ObjectKey, err error) {
 }
 
 func (w *itemWrites) taken(item client.ObjectKey) {
+	if w.noteTaken(item) {
+		w.wakeSources(item.Namespace, 0)
+	}
+}
+
+// noteTaken notes a write that was taken, and returns whether the sources of its namespace are to say so.
+func (w *itemWrites) noteTaken(item client.ObjectKey) (tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change := w.judge.Taken(item.Namespace, item.Name, w.Clock.Now())
 	if change.NamespaceEnded {
+		delete(w.why, item.Namespace)
+		tell = w.Clock.Now().Sub(change.Since) >= toldHeldAfter
 		w.Schedule.SetAvailability(writesIn(item.Namespace), schedule.Availability{})
 	}
 	if !change.ServerEnded && !change.NamespaceEnded {
-		return
+		return false
 	}
 	lasted := w.Clock.Now().Sub(change.Since)
 	if !change.ServerEnded {
 		if !change.Continued {
 			w.Log.Info("Writes are taken again", "namespace", item.Namespace, "lasted", lasted)
 		}
-		return
+		return tell
 	}
 	for _, namespace := range w.judge.Namespaces() { // each finds out now
 		until, _ := w.judge.Namespace(namespace)
@@ -112,13 +131,25 @@ func (w *itemWrites) taken(item client.ObjectKey) {
 		w.Log.Info("The API server takes writes again", "lasted", lasted)
 		telemetry.WritesBack(w.Recorder, w.Self, lasted)
 	}
+	return tell
 }
 
 func (w *itemWrites) refused(item client.ObjectKey, err error) {
+	if w.noteRefused(item, err) {
+		w.wakeSources(item.Namespace, toldHeldAfter)
+	}
+}
+
+// noteRefused notes a write that was refused, and returns whether a time has begun in which nothing is taken of its namespace.
+func (w *itemWrites) noteRefused(item client.ObjectKey, err error) (began bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change := w.judge.Refused(item.Namespace, item.Name, extentOf(err), w.Clock.Now())
 	if until, held := w.judge.Namespace(item.Namespace); held {
+		if w.why == nil {
+			w.why = map[string]string{}
+		}
+		w.why[item.Namespace] = cut(failure.Mask(err.Error()), maxMessage)
 		w.Schedule.SetAvailability(writesIn(item.Namespace), refusing(until))
 	}
 	if until, held := w.judge.Server(); held {
@@ -132,6 +163,31 @@ func (w *itemWrites) refused(item client.ObjectKey, err error) {
 	case change.NamespaceBegan:
 		w.Log.Error(err, "Writes are refused: for this namespace no call is begun that costs money or that others can see, and what is known is kept",
 			"namespace", item.Namespace)
+	}
+	return change.NamespaceBegan
+}
+
+// refusal is what the API server says of the items of a namespace, where it has taken nothing for a while; empty: it takes
+// what is written.
+func (w *itemWrites) refusal(namespace string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	since, held := w.judge.Held(namespace)
+	if !held || w.Clock.Now().Sub(since) < toldHeldAfter {
+		return ""
+	}
+	return w.why[namespace]
+}
+
+// wakeSources has the sources of a namespace looked at.
+func (w *itemWrites) wakeSources(namespace string, after time.Duration) {
+	var sources v1alpha1.FeedSourceList
+	if err := w.Sources.List(context.Background(), &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		w.Log.Error(err, "Sources that are to tell of their items could not be listed", "namespace", namespace)
+		return
+	}
+	for i := range sources.Items {
+		w.Waker.sources.add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&sources.Items[i])}, after)
 	}
 }
 

@@ -60,6 +60,9 @@ const (
 	// ConditionIdentityShared says that the feed gives one GUID or link to different entries, or another one to the
 	// same entries in each poll, so that these do not say which entry it is.
 	ConditionIdentityShared = "IdentityShared"
+	// ConditionItemsHeld says that the API server refuses what is written on the FeedItems of a namespace, so that nothing
+	// is begun for them that costs money or that others can see.
+	ConditionItemsHeld = "ItemsHeld"
 )
 
 // Reasons of conditions and Events.

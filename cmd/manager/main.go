@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -81,6 +82,7 @@ func run(ctx context.Context, args []string) error {
 		HostInterval:    flags.hostInterval,
 		Self:            self(),
 		InPlace:         lifecycle.DefaultInPlace,
+		Metrics:         metrics.Registry,
 		Namespaces:      flags.namespaces,
 	}); err != nil {
 		return err

@@ -1,0 +1,59 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The metrics of what the API server does not take. They are counted when somebody asks.
+var (
+	serverHeld = prometheus.NewDesc("feed_operator_writes_held",
+		"1 while the API server takes nothing that is written on any FeedItem, so that nothing is begun for them; else 0.", nil, nil)
+	namespacesHeld = prometheus.NewDesc("feed_operator_writes_held_namespaces",
+		"Namespaces of which the API server takes nothing that is written on FeedItems, so that nothing is begun for them.", nil, nil)
+	resultsKept = prometheus.NewDesc("feed_operator_results_kept",
+		"FeedItems of which results are kept in memory until the API server takes them.", nil, nil)
+	bytesKept = prometheus.NewDesc("feed_operator_results_kept_bytes",
+		"Memory that the results take that are kept until the API server takes them, about.", nil, nil)
+)
+
+// writesCollector is a prometheus.Collector of what the API server does not take.
+type writesCollector struct {
+	writes *itemWrites
+	kept   *keptResults
+}
+
+// Describe implements prometheus.Collector.
+func (c writesCollector) Describe(described chan<- *prometheus.Desc) {
+	prometheus.DescribeByCollect(c, described)
+}
+
+// Collect implements prometheus.Collector.
+func (c writesCollector) Collect(metrics chan<- prometheus.Metric) {
+	server, namespaces := c.writes.counts()
+	items, bytes := c.kept.counts()
+	for described, value := range map[*prometheus.Desc]float64{
+		serverHeld: server, namespacesHeld: float64(namespaces), resultsKept: float64(items), bytesKept: float64(bytes),
+	} {
+		metrics <- prometheus.MustNewConstMetric(described, prometheus.GaugeValue, value)
+	}
+}
+
+// counts says whether all is held, as 1 or 0, and how many namespaces are.
+func (w *itemWrites) counts() (server float64, namespaces int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, held := w.judge.Server(); held {
+		server = 1
+	}
+	return server, len(w.judge.Namespaces())
+}
+
+// counts says of how many items something is kept, and how much memory that takes.
+func (k *keptResults) counts() (items int, bytes int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.items), k.bytes
+}
