@@ -5,6 +5,7 @@ package controllers_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +68,40 @@ func TestAPostIsFoundThoughItsFirstAttemptIsNotedWrong(t *testing.T) {
 			}
 			w.checkPosts(server, &ended, foundAgain)
 		})
+	}
+}
+
+// R4.4: the operator's clock, which is the API server's, was ahead of the destination's when the post was made, and is set right before
+// the post is looked for.
+func TestAPostIsFoundThoughTheClockWasSetBackSince(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{11 * time.Minute, time.Hour, 24 * time.Hour} {
+		for who, goesOn := range whoGoesOn {
+			t.Run(fmt.Sprintf("%s, %s", by, who), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				right := w.clock.Now()
+				var ahead atomic.Int64
+				server := w.mastodon(ignoresKeys, func(o *mastodontest.Options) {
+					o.Now = func() time.Time { return w.clock.Now().Add(-time.Duration(ahead.Load())) }
+				})
+				ahead.Store(int64(by))
+				w.clock.SetTime(right.Add(by))
+				w.openDestination("press", server.URL)
+				server.OnPost(func(p *mastodontest.Pending) bool { p.Commit(); p.Reset(); return true })
+				w.oneItem("press")
+				w.untilItem("news", hasFailed("press", 1))
+				server.OnPost(nil)
+				w.clock.SetTime(w.clock.Now().Add(-by))
+				ahead.Store(0)
+				goesOn(w)
+				ended := w.untilEnded("news", 1)[0]
+				if err := inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)(&ended); err != nil {
+					t.Error(err)
+				}
+				w.checkPosts(server, &ended, foundAgain)
+			})
+		}
 	}
 }
 

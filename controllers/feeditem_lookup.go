@@ -19,9 +19,10 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// lookBack is how long before the first attempt a post is looked for: what is known of the other side's clock is not exact, and what is
-// known of one's own was not always.
-const lookBack = 10 * time.Minute
+// lookBack is how long before the first attempt a post is looked for: when that was is noted by a clock that may have been ahead by
+// a day and set right since, and what is known of the other side's is not exact. What else the account has posted in a day is
+// read with few requests (300 posts in three hours are 60 pages, and Mastodon takes no more).
+const lookBack = 24*time.Hour + 10*time.Minute
 
 // find finds out what has become of a post that may have been published already: an attempt was cut
 // off, or its answer was lost. It returns what is decided by that; nil when it may be posted

@@ -89,6 +89,10 @@ func TestSinceWhenADeliveryWasAttempted(t *testing.T) {
 			t.Errorf("%s: since %s, want %s", name, got, test.want)
 		}
 	}
+	before := created.Add(-time.Hour) // the API server's clock was an hour ahead when the item was made
+	if got := lifecycle.AttemptedSince(newItem(), &v1alpha1.Delivery{}, before); !got.Equal(before) {
+		t.Errorf("before the item was made: since %s, want %s", got, before)
+	}
 }
 
 // R3.14: an item that was worked on next year was not.

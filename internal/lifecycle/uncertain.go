@@ -74,11 +74,15 @@ func doubt(row *v1alpha1.Delivery, now time.Time) *v1alpha1.Failure {
 	}
 }
 
-// AttemptedSince returns the earliest time at which a delivery of an item can have been attempted. A time that is noted and cannot be
-// counts as none: then it is the item's creation, which is noted by the API server.
+// AttemptedSince returns the earliest time at which a delivery of an item can have been attempted, by a clock that is not more than a
+// day ahead. A time that is noted and cannot be counts as none: then it is the item's creation, which is noted by the API
+// server, and where that has not come yet either, now.
 func AttemptedSince(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, now time.Time) time.Time {
 	const aDay = 24 * time.Hour // by so much the clock of whoever noted it may have been behind
 	first, created := row.FirstAttemptTime, item.CreationTimestamp.Time
+	if !believable.Past(created, now) {
+		created = now
+	}
 	switch {
 	case first == nil, !believable.Past(first.Time, now), first.Add(aDay).Before(created):
 		return created
