@@ -23,6 +23,8 @@ const (
 	dots = ".．｡﹒․"
 	// fullStop is a dot in a domain, too (IDNA, RFC 3490 section 3.1), but ends sentences in Japanese and Chinese.
 	fullStop = '。'
+	// ellipsis is what a text ends with that was cut between words or characters.
+	ellipsis = "…"
 	// longestTopLevel is in code points; the longest of ASCII has 24.
 	longestTopLevel = 24
 )
@@ -48,8 +50,14 @@ func unlinked(text string) string {
 }
 
 // unlinkedEnd does the same for a text that is unlinked but for its end, where it was cut: of foo.community
-// there may be foo.com left.
+// there may be foo.com left; and where the cut was right before a dot, nothing is left to part.
 func unlinkedEnd(text string) string {
+	if kept, cut := strings.CutSuffix(text, ellipsis); strings.HasSuffix(kept, string(wordJoiner)) {
+		text = strings.TrimSuffix(kept, string(wordJoiner))
+		if cut {
+			text += ellipsis
+		}
+	}
 	at := strings.LastIndexAny(text, dots+string(fullStop))
 	if at < 0 {
 		return text

@@ -116,6 +116,23 @@ func TestPartedDomainsFit(t *testing.T) {
 	}
 }
 
+// R4.1: a cut right before a dot leaves nothing behind of what parted the domain there: nobody would see it, and it counts.
+func TestACutLeavesNothingThatParts(t *testing.T) {
+	t.Parallel()
+	for limit := 100; limit < 200; limit++ {
+		m := Material{Title: strings.Repeat("bar.community/", 40), Summary: strings.Repeat("foo.community/", 40), URL: "https://x.example/"}
+		post, err := compose(t, Style{ContentWarning: "{{.Title}}", Template: "{{.Summary}} {{.URL}}"}, m, Limits{MaxCharacters: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{post.Text, post.ContentWarning} {
+			if parted := strings.ReplaceAll(text, string(wordJoiner)+".", "."); strings.ContainsRune(parted, wordJoiner) {
+				t.Errorf("of %d characters: %+q", limit, text)
+			}
+		}
+	}
+}
+
 // R4.1: no links but the item's own.
 func TestPlainTextHasNoLinks(t *testing.T) {
 	t.Parallel()
