@@ -62,8 +62,9 @@ type world struct {
 	stop      func()
 	runs      atomic.Bool // the operator
 	out       *outbound.Client
-	impatient atomic.Bool // calls of destinations end after a second, and not after the time their spec gives them
-	others    []string    // the namespaces that the operator works in beside its own
+	impatient atomic.Bool         // calls of destinations end after a second, and not after the time their spec gives them
+	onCall    func(*http.Request) // sees each call of a destination before it is made
+	others    []string            // the namespaces that the operator works in beside its own
 	// scripted are the clients of AIProviders, by name, that the test itself plays.
 	scripted map[string]provider.Provider
 	// inPlace is how failed calls are repeated: not at all, unless a test is about that.
@@ -117,6 +118,9 @@ type impatience struct {
 }
 
 func (i impatience) RoundTrip(r *http.Request) (*http.Response, error) {
+	if i.world.onCall != nil {
+		i.world.onCall(r)
+	}
 	if !i.world.impatient.Load() {
 		return i.next.RoundTrip(r)
 	}
