@@ -46,10 +46,11 @@ type memory struct {
 	answer validators
 	// sent is what the server of the answer was sent that is not to be shown.
 	sent *redact.Sent
-	// object in the API server, nil while it was not read.
-	object *v1alpha1.FeedMemory
-	data   v1alpha1.FeedMemoryData
-	book   *seen.Memory
+	// object in the API server, nil while it was not read, and the archive of a memory that has grown.
+	object  *v1alpha1.FeedMemory
+	archive v1alpha1.FeedMemory
+	data    v1alpha1.FeedMemoryData
+	book    *seen.Memory
 	// complete is set once the memory holds the identities of all items that there are.
 	complete bool
 	// listed is set once the document of this poll was found to list entries.
@@ -90,16 +91,20 @@ func (m *memory) load(ctx context.Context, live client.Reader, source *v1alpha1.
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	book, corrupt := seen.Load(object.Data)
+	archived, err := m.loadArchive(ctx, live, &object)
+	if err != nil {
+		return err
+	}
+	book, corrupt := seen.LoadParts(object.Data, m.archive.Data)
 	if corrupt != nil {
 		ctrl.LoggerFrom(ctx).Error(corrupt, "The FeedMemory cannot be read and is begun anew", "memory", object.Name)
-		object.Data = v1alpha1.FeedMemoryData{}
+		object.Data, m.archive.Data = v1alpha1.FeedMemoryData{}, v1alpha1.FeedMemoryData{}
 		if book, err = seen.Load(object.Data); err != nil {
 			return err
 		}
 	}
 	m.object, m.data, m.book = &object, object.Data, book
-	m.lost = m.data.URLHash == "" && source.Status.LastSuccessTime != nil
+	m.lost = (m.data.URLHash == "" || !archived) && source.Status.LastSuccessTime != nil
 	switch {
 	case m.data.EmptySince != nil:
 		m.emptySince = m.data.EmptySince.Time
@@ -154,10 +159,12 @@ func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 	answer := m.answer
 	m.validators = answer
 	firstFound := m.listed && !m.emptySince.IsZero()
-	if sameFeed && !m.book.Learnt() && !firstFound && !heartbeatDue(source, now) {
+	if sameFeed && !m.lost && !m.book.Learnt() && !firstFound && !heartbeatDue(source, now) {
 		return nil
 	}
-	m.book.Store(&m.data)
+	if err := m.storeParts(ctx, c, source); err != nil {
+		return err
+	}
 	switch {
 	case m.listed:
 		m.data.EmptySince = nil
@@ -195,9 +202,12 @@ func (m *memory) store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 
 // memoryName is the name of a source's memory: of its UID, so that the memory of a source that was
 // deleted and created again is never taken for its own.
-func memoryName(source *v1alpha1.FeedSource) string {
+func memoryName(source *v1alpha1.FeedSource) string { return nameOfMemory(source, "") }
+
+// nameOfMemory is the name of a part of a source's memory.
+func nameOfMemory(source *v1alpha1.FeedSource, part string) string {
 	const longest, hashLength = 253, 10
-	sum := sha256.Sum256([]byte(source.UID))
+	sum := sha256.Sum256([]byte(string(source.UID) + part))
 	prefix := source.Name[:min(len(source.Name), longest-hashLength-1)]
 	return strings.TrimRight(prefix, "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }

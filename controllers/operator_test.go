@@ -74,11 +74,11 @@ type world struct {
 	// perHost is how many requests to one host are made at once; 0 is for 8.
 	perHost int
 	// self is the operator's pod; none, unless a test is about its Events.
-	self  *corev1.ObjectReference
+	self *corev1.ObjectReference
 	// metrics are those of the operator, nil for none.
 	metrics prometheus.Registerer
-	marks *feedtest.Server // of the source that shows what has happened before it was polled
-	log   logr.Logger      // of the manager; where none is set, the one of all
+	marks   *feedtest.Server // of the source that shows what has happened before it was polled
+	log     logr.Logger      // of the manager; where none is set, the one of all
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.

@@ -155,6 +155,7 @@ var feedMemoryRules = map[string]rule{
 		{absent{}, "Required value"},
 	}}.beside(map[string]any{"data.itemsToday.created": int64(1)}),
 	"a ttl is a year of minutes at most":         numbers("FeedMemory", "data.ttlMinutes", 0, 366*24*60),
+	"an archive has a name":                      texts("FeedMemory", "data.archive", false, 253),
 	"a memory has a version":                     counts("FeedMemory", "data.version", 0),
 	"GUIDs are trusted after ten documents":      numbers("FeedMemory", "data.guidsUntrustedFor", 0, 10),
 	"URLs are trusted after ten documents":       numbers("FeedMemory", "data.urlsUntrustedFor", 0, 10),

@@ -45,6 +45,12 @@ type FeedMemoryData struct {
 	// +optional
 	ItemsToday ItemsToday `json:"itemsToday,omitzero"`
 
+	// Archive is the name of the FeedMemory that has most of what follows. A memory of 2,000 entries that are not listed any more
+	// has one, so that little is written when one more comes; it is written anew every 500 entries, and has nothing but hashes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Archive string `json:"archive,omitempty"`
+
 	// Version is the form of what follows. 2 has titles, and distrusts single values; what has no version
 	// is read as well.
 	// +optional

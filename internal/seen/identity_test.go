@@ -86,9 +86,11 @@ type world struct {
 	polls   int  // that were not cut off
 	pairs   bool // two stories have come to share a value
 
-	data  v1alpha1.FeedMemoryData
-	items map[string]*story // that were ever created, by name
-	kept  []feed.Entry      // of items that are there still
+	// data is all that is stored, or with an archive what came since, of so many keys at most.
+	data, archive v1alpha1.FeedMemoryData
+	from, after   int
+	items         map[string]*story // that were ever created, by name
+	kept          []feed.Entry      // of items that are there still
 }
 
 func (w *world) chance(name string, percent int) bool {
@@ -275,7 +277,7 @@ func (w *world) again(s *story, e feed.Entry, alone bool) feed.Entry {
 
 // poll does what a controller does with a document. It may be cut off before it stores the memory.
 func (w *world) poll(document []feed.Entry, of []*story, cutOff bool) {
-	memory, err := Load(w.data)
+	memory, err := LoadParts(w.data, w.archive)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -301,11 +303,16 @@ func (w *world) poll(document []feed.Entry, of []*story, cutOff bool) {
 			w.kept = append(w.kept, e)
 		}
 	}
-	if cutOff {
+	if cutOff && !w.chance("only the archive is stored", 50) {
 		return
 	}
 	memory.RememberListed()
-	memory.Store(&w.data)
+	latest := w.data
+	memory.storeParts(&latest, &w.archive, w.from, w.after)
+	if cutOff {
+		return
+	}
+	w.data = latest
 	w.polls++
 	if len(w.kept) > 0 && w.chance("items are pruned", 20) {
 		w.kept = nil
@@ -333,7 +340,10 @@ func TestIdentity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
-				w := &world{T: t, kind: kind, items: map[string]*story{}}
+				w := &world{T: t, kind: kind, items: map[string]*story{}, from: archiveFrom, after: archiveAfter}
+				if rapid.Bool().Draw(t, "in parts") {
+					w.from, w.after = 4, 2
+				}
 				for range rapid.IntRange(2, 14).Draw(t, "polls") {
 					listed := w.list()
 					w.change(listed)

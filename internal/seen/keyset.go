@@ -38,27 +38,54 @@ type keySet struct {
 	before, now []feed.Key
 	// seenNow has every key of the set, and whether it is among those of this poll.
 	seenNow map[feed.Key]bool
-	// learnt is set once a key was remembered that was not in the set.
+	// added has the keys of this poll that were not in the set.
+	added map[feed.Key]bool
+	// archived has the keys that were loaded from an archive and from nowhere else.
+	archived map[feed.Key]bool
+	// learnt is set once a key was remembered that was not in the set, and that is news.
 	learnt bool
 }
 
-func (s *keySet) load(name, encoded string) error {
+// load reads the keys of an archive, and those that were stored since: what is in both was seen since.
+func (s *keySet) load(name, archived, latest string) error {
+	older, err := decode(name, archived)
+	if err != nil {
+		return err
+	}
+	newer, err := decode(name, latest)
+	if err != nil {
+		return err
+	}
+	s.before = make([]feed.Key, 0, len(older)+len(newer))
+	s.seenNow = make(map[feed.Key]bool, len(older)+len(newer))
+	s.archived = make(map[feed.Key]bool, len(older))
+	for _, key := range newer {
+		s.seenNow[key] = false
+	}
+	for _, key := range older {
+		if _, newer := s.seenNow[key]; !newer {
+			s.before = append(s.before, key)
+			s.seenNow[key], s.archived[key] = false, true
+		}
+	}
+	s.before = append(s.before, newer...)
+	return nil
+}
+
+func decode(name, encoded string) ([]feed.Key, error) {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err == nil && len(raw)%keySize != 0 {
 		err = fmt.Errorf("%d bytes are not a multiple of %d", len(raw), keySize)
 	}
 	if err != nil {
-		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeMalformed,
+		return nil, failure.Wrap(v1alpha1.CategoryValidation, failure.TypeMalformed,
 			fmt.Sprintf("The field %s of the memory cannot be read: %v.", name, err), err)
 	}
-	s.before = make([]feed.Key, 0, len(raw)/keySize)
-	s.seenNow = make(map[feed.Key]bool, len(raw)/keySize)
+	keys := make([]feed.Key, 0, len(raw)/keySize)
 	for ; len(raw) > 0; raw = raw[keySize:] {
-		key := feed.Key(raw[:keySize])
-		s.before = append(s.before, key)
-		s.seenNow[key] = false
+		keys = append(keys, feed.Key(raw[:keySize]))
 	}
-	return nil
+	return keys, nil
 }
 
 // has says whether the key is in the set. The zero key never is.
@@ -76,6 +103,12 @@ func (s *keySet) remember(key feed.Key) (added bool) {
 	_, known := s.seenNow[key]
 	s.now = append(s.now, key)
 	s.seenNow[key] = true
+	if !known {
+		if s.added == nil {
+			s.added = map[feed.Key]bool{}
+		}
+		s.added[key] = true
+	}
 	return !known
 }
 

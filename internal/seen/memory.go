@@ -40,19 +40,18 @@ type Memory struct {
 	stories feed.Stories
 }
 
-// Load reads a memory; that of no data is empty. An error is a *failure.Error of category
+// Load reads a memory that was stored as a whole; that of no data is empty. An error is a *failure.Error of category
 // Validation: somebody has changed what was stored.
 func Load(data v1alpha1.FeedMemoryData) (*Memory, error) {
-	m := &Memory{old: data.Version < form}
-	for _, field := range []struct {
-		name string
-		from string
-		into *keySet
-	}{
-		{"guids", data.GUIDs, &m.guids}, {"urls", data.URLs, &m.urls}, {"contents", data.Contents, &m.contents},
-		{"texts", data.Texts, &m.texts}, {"shared", data.Shared, &m.shared}, {"reused", data.Reused, &m.reused},
-	} {
-		if err := field.into.load(field.name, field.from); err != nil {
+	return LoadParts(data, v1alpha1.FeedMemoryData{})
+}
+
+// LoadParts reads a memory of which a part may be in an archive; where there is none, that has no data.
+func LoadParts(latest, archive v1alpha1.FeedMemoryData) (*Memory, error) {
+	m, data := &Memory{old: latest.Version < form}, latest
+	into := m.sets()
+	for i, field := range fieldsOf(&latest) {
+		if err := into[i].load(field.name, *fieldsOf(&archive)[i].keys, *field.keys); err != nil {
 			return nil, err
 		}
 	}
@@ -204,7 +203,7 @@ func (m *Memory) Remember(keys feed.Keys) {
 // Learnt says whether anything is known now that was not when the memory was loaded: a key, or how far an
 // attribute is to be trusted. What was merely seen again is no news.
 func (m *Memory) Learnt() bool {
-	for _, set := range []*keySet{&m.guids, &m.urls, &m.contents, &m.texts, &m.shared, &m.reused} {
+	for _, set := range m.sets() {
 		if set.learnt {
 			return true
 		}
@@ -212,19 +211,50 @@ func (m *Memory) Learnt() bool {
 	return m.guidDoubt.moved || m.urlDoubt.moved
 }
 
-// Store writes the trust and the keys. What this poll remembered is always kept, and besides at
+// Store writes the trust and the keys, as a whole. What this poll remembered is always kept, and besides at
 // least 20,000 keys of each kind that identifies entries; above that the least recently seen are forgotten.
 func (m *Memory) Store(data *v1alpha1.FeedMemoryData) {
-	if m.old && len(m.keys) > 0 && len(m.contents.now) == 0 { // then contents identify nothing in this feed
-		m.texts.before, m.contents.before = append(m.contents.before, m.texts.before...), nil
+	m.storeTrust(data)
+	for i, keys := range m.kept() {
+		*fieldsOf(data)[i].keys = encode(keys)
 	}
-	texts := m.texts.kept(minKeptTexts, maxTexts)
+}
+
+func (m *Memory) storeTrust(data *v1alpha1.FeedMemoryData) {
 	data.Version = form
 	data.GUIDsUntrusted, data.URLsUntrusted = m.trust.GUIDsUntrusted, m.trust.URLsUntrusted
 	data.GUIDsUntrustedFor = int32(m.guidDoubt.shared) //nolint:gosec // at most ten
 	data.URLsUntrustedFor = int32(m.urlDoubt.shared)   //nolint:gosec // at most ten
 	data.GUIDsChanging, data.URLsChanging = m.guidDoubt.changing, m.urlDoubt.changing
-	data.GUIDs, data.URLs = encode(m.guids.kept(minKept, maxKept)), encode(m.urls.kept(minKept, maxKept))
-	data.Contents, data.Texts = encode(m.contents.kept(minKeptContents, maxKept-len(texts))), encode(texts)
-	data.Shared, data.Reused = encode(m.shared.kept(minKeptDoubts, maxDoubts)), encode(m.reused.kept(minKeptDoubts, maxDoubts))
+}
+
+// kept are the keys that are kept of each set, in the order of sets.
+func (m *Memory) kept() [][]feed.Key {
+	if m.old && len(m.keys) > 0 && len(m.contents.now) == 0 { // then contents identify nothing in this feed
+		m.texts.before, m.contents.before = append(m.contents.before, m.texts.before...), nil
+	}
+	texts := m.texts.kept(minKeptTexts, maxTexts)
+	return [][]feed.Key{
+		m.guids.kept(minKept, maxKept), m.urls.kept(minKept, maxKept), m.contents.kept(minKeptContents, maxKept-len(texts)), texts,
+		m.shared.kept(minKeptDoubts, maxDoubts), m.reused.kept(minKeptDoubts, maxDoubts),
+	}
+}
+
+// sets are the sets of keys, in the order of fieldsOf.
+func (m *Memory) sets() []*keySet {
+	return []*keySet{&m.guids, &m.urls, &m.contents, &m.texts, &m.shared, &m.reused}
+}
+
+// A field has the keys of a set.
+type field struct {
+	name string
+	keys *string
+}
+
+// fieldsOf are the fields of stored data that have keys.
+func fieldsOf(data *v1alpha1.FeedMemoryData) []field {
+	return []field{
+		{"guids", &data.GUIDs}, {"urls", &data.URLs}, {"contents", &data.Contents}, {"texts", &data.Texts},
+		{"shared", &data.Shared}, {"reused", &data.Reused},
+	}
 }
