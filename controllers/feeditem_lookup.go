@@ -138,8 +138,10 @@ func (o *otherPosts) taken(receipt destination.Receipt) bool {
 	return false
 }
 
-// postsOfOthers lists what is recorded as posted by any other delivery, live: two sources, even of two
-// namespaces, and two destinations, may post to the same account.
+// postsOfOthers lists what is recorded as posted by any other delivery: two sources, even of two
+// namespaces, and two destinations, may post to the same account. It does so live: what an operator that was deposed, and does not know
+// it yet, has recorded a moment ago is in no cache, and with it missing its post would be taken for this item's, which then got none. This
+// is one request for 500 items, for each look that finds what may be the post; there is one where an answer was lost.
 func (r *FeedItemReconciler) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem, destination string) (map[string]bool, error) {
 	const page = 500
 	posted := map[string]bool{}
