@@ -257,7 +257,7 @@ func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.Namesp
 	case apierrors.IsNotFound(err), err == nil && live.UID != uid:
 		return nil // it is gone, and nobody asks any more
 	case err != nil:
-		r.Writes.ended(name, err)
+		r.Writes.ended(writing, name, err)
 		return err
 	}
 	_, err := known.write(writing, &live, 1)

@@ -87,18 +87,18 @@ func (w *itemWrites) forget(item client.ObjectKey) {
 }
 
 // ended notes what has become of a write.
-func (w *itemWrites) ended(item client.ObjectKey, err error) {
+func (w *itemWrites) ended(ctx context.Context, item client.ObjectKey, err error) {
 	switch {
 	case err == nil:
-		w.taken(item)
+		w.taken(ctx, item)
 	case !errors.Is(err, context.Canceled): // else the manager is stopping, which says nothing
-		w.refused(item, err)
+		w.refused(ctx, item, err)
 	}
 }
 
-func (w *itemWrites) taken(item client.ObjectKey) {
+func (w *itemWrites) taken(ctx context.Context, item client.ObjectKey) {
 	if w.noteTaken(item) {
-		w.wakeSources(item.Namespace, 0)
+		w.wakeSources(ctx, item.Namespace, 0)
 	}
 }
 
@@ -134,9 +134,9 @@ func (w *itemWrites) noteTaken(item client.ObjectKey) (tell bool) {
 	return tell
 }
 
-func (w *itemWrites) refused(item client.ObjectKey, err error) {
+func (w *itemWrites) refused(ctx context.Context, item client.ObjectKey, err error) {
 	if w.noteRefused(item, err) {
-		w.wakeSources(item.Namespace, toldHeldAfter)
+		w.wakeSources(ctx, item.Namespace, toldHeldAfter)
 	}
 }
 
@@ -180,9 +180,9 @@ func (w *itemWrites) refusal(namespace string) string {
 }
 
 // wakeSources has the sources of a namespace looked at.
-func (w *itemWrites) wakeSources(namespace string, after time.Duration) {
+func (w *itemWrites) wakeSources(ctx context.Context, namespace string, after time.Duration) {
 	var sources v1alpha1.FeedSourceList
-	if err := w.Sources.List(context.Background(), &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.Sources.List(ctx, &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		w.Log.Error(err, "Sources that are to tell of their items could not be listed", "namespace", namespace)
 		return
 	}
@@ -239,7 +239,7 @@ type watchedStatus struct {
 func (s watchedStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	err := s.SubResourceWriter.Patch(ctx, object, patch, options...)
 	if item := asItem(object); item != nil {
-		s.writes.ended(client.ObjectKeyFromObject(item), err)
+		s.writes.ended(ctx, client.ObjectKeyFromObject(item), err)
 	}
 	return err
 }
