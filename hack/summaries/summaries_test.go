@@ -75,6 +75,23 @@ func TestLeadIsTheFirstThreeSentences(t *testing.T) {
 	}
 }
 
+// Each page was unseen once, and each page of a round was judged.
+func TestRoundsAreOfPages(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, r := range rounds {
+		if r.better+r.equal+r.worse != len(r.pages) {
+			t.Errorf("%d pages %s have %d verdicts", len(r.pages), r.kinds, r.better+r.equal+r.worse)
+		}
+		for _, name := range r.pages {
+			if _, err := pages.Open("pages/" + name + ".html"); err != nil || seen[name] {
+				t.Errorf("%s is no page, or was unseen twice: %v", name, err)
+			}
+			seen[name] = true
+		}
+	}
+}
+
 // A verdict that was on another text does not count.
 func TestTallyCountsWhatWasRead(t *testing.T) {
 	t.Parallel()

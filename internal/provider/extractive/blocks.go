@@ -121,9 +121,12 @@ func stripMarker(line string) string {
 	return withoutDateline(line)
 }
 
+// placeline is a dateline without a day: "BOSTON, Mass. — The harbour …". What goes on with a small letter is a sentence of its own.
+var placeline = regexp.MustCompile(`^\p{Lu}{2}[\p{Lu} .'-]{1,30}(?:, [A-Z][A-Za-z.]{1,15})?\s*(?:—|–|--)\s+(\p{Lu})`)
+
 func withoutDateline(line string) string {
 	if !strings.ContainsAny(line, "—–") && !strings.Contains(line, "--") && !strings.Contains(line, "- ") {
 		return line
 	}
-	return dateline.ReplaceAllString(line, "")
+	return placeline.ReplaceAllString(dateline.ReplaceAllString(line, ""), "$1")
 }

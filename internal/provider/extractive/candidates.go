@@ -6,6 +6,7 @@ package extractive
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
@@ -20,6 +21,9 @@ type sentence struct {
 	position int     // its place in the article, in sentences
 	section  float64 // how much what is below its heading is worth
 	phatic   bool    // words to the reader, which say nothing of the matter
+	figures  float64 // how much of it are figures, from 0 to 1
+	opening  bool    // in the paragraphs that the article begins with
+	story    bool    // from the life of who writes, without a figure
 	aside    bool    // such words, or a scene before the news: not taken beside another
 	terms    vector
 	score    float64
@@ -36,33 +40,53 @@ func (a *article) candidates(source []string) []sentence {
 	var out []sentence
 	inNoise := false
 	position, weight := 0, 1.0
+	opening := true
 	for _, block := range source {
 		if !prose.EndsSentence(block) && columns(block) < 120 { // a heading
 			inNoise = len(out) > 0 && sectionOfNoise.MatchString(block)
 			weight = section(block)
+			opening = len(out) == 0
 		}
 		if inNoise || isNoiseBlock(block) {
 			continue
 		}
+		weight := weight
+		if heading, rest := runIn(block); heading != "" {
+			weight, block = section(heading), rest
+		}
 		for _, text := range split(block, a.language) {
 			position++
-			if !a.isCandidate(text) || strings.EqualFold(strings.TrimRight(text, "。.!！"), a.title) {
+			completes := opening && len(out) > 0 && a.isSentence(text, shortest)
+			if !completes && !a.isCandidate(text) || strings.EqualFold(strings.TrimRight(text, "。.!！"), a.title) {
 				continue
 			}
 			found := newSentence(text, position)
 			found.section = weight
+			found.opening = opening && weight == 1 && len(out) < openingSentences
 			out = append(out, found)
 			if len(out) == maxSentences {
 				return out
 			}
 		}
+		opening = opening && len(out) < openingSentences
 	}
 	return out
 }
 
+// openingSentences are what news begin with: one paragraph, or some of one sentence each.
+const openingSentences = 3
+
 // isCandidate says whether a text is a whole sentence of the article's language, long enough to
 // say something, and complete without a link or a picture.
-func (a *article) isCandidate(text string) bool {
+func (a *article) isCandidate(text string) bool { return a.isSentence(text, enough) }
+
+// How many words a sentence needs, to say something by itself, and beside the one that the article begins with: "Nobody was hurt."
+const (
+	enough   = 6
+	shortest = 3
+)
+
+func (a *article) isSentence(text string, words int) bool {
 	if !prose.EndsSentence(text) {
 		return false
 	}
@@ -70,13 +94,29 @@ func (a *article) isCandidate(text string) bool {
 	if size.runes > prose.MaxSentence || strings.Contains(text, linkMark) || openTag.MatchString(text) {
 		return false
 	}
-	if size.letters*2 < size.runes { // a row of a table
+	if size.letters*2 < size.runes || !a.cjk && isOfNames(text) { // a row of a table, or a line-up
 		return false
 	}
-	if a.cjk && (size.cjk+3*size.words < 15 || size.cjk*4 < size.letters) || !a.cjk && (size.words < 6 || size.cjk*4 > size.letters) {
+	// Five characters say about as much as two words of other languages.
+	if a.cjk && (2*(size.cjk+3*size.words) < 5*words || size.cjk*4 < size.letters) || !a.cjk && (size.words < words || size.cjk*4 > size.letters) {
 		return false
 	}
 	return !isNoise(text)
+}
+
+// isOfNames says whether nearly all words of a text are names: a sentence has small words between them. What is written in capitals
+// only has no names that could be told from its words.
+func isOfNames(text string) bool {
+	names, words := 0, 0
+	for word := range strings.FieldsSeq(text) {
+		words++
+		first, size := utf8.DecodeRuneInString(word)
+		second, _ := utf8.DecodeRuneInString(word[size:])
+		if unicode.IsUpper(first) && unicode.IsLower(second) {
+			names++
+		}
+	}
+	return names*4 > words*3
 }
 
 // lines are what else may stand for the article, one at a time.

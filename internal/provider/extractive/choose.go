@@ -17,8 +17,7 @@ import (
 func choose(candidates []sentence, limit, count int) []sentence {
 	const (
 		relevance = 0.7  // against 0.3 for being unlike what is chosen
-		repeats   = 0.75 // alike enough to say the same
-		weak      = 0.2  // of the first one's value
+		weak      = 0.15 // of the first one's value
 	)
 	var chosen []sentence
 	taken := make([]bool, len(candidates))
@@ -34,12 +33,9 @@ func choose(candidates []sentence, limit, count int) []sentence {
 			if taken[i] || lengths[i] > room || len(chosen) > 0 && (candidates[i].aside || candidates[i].isLost(chosen)) {
 				continue
 			}
-			closest := 0.0
-			for _, c := range chosen {
-				closest = max(closest, alike(candidates[i].terms, c.terms))
-			}
-			worth := relevance*candidates[i].score*candidates[i].support(chosen) - (1-relevance)*closest
-			if closest > repeats || next >= 0 && worth <= value {
+			n := candidates[i].beside(chosen)
+			worth := relevance*candidates[i].score*n.factor - (1-relevance)*n.closest
+			if n.said || next >= 0 && worth <= value {
 				continue
 			}
 			next, value = i, worth
@@ -55,6 +51,33 @@ func choose(candidates []sentence, limit, count int) []sentence {
 		chosen = append(chosen, candidates[next])
 	}
 	return inOrder(chosen)
+}
+
+// neighbour is what a sentence is beside those that are chosen.
+type neighbour struct {
+	closest float64 // how much it is like the one that it is most like, from 0 to 1
+	said    bool    // nothing of it is new
+	factor  float64 // for what it leans on, and what leans on it
+}
+
+func (s sentence) beside(chosen []sentence) neighbour {
+	const (
+		repeats   = 0.75 // alike enough to say the same
+		nearlyAll = 0.6  // of what a sentence says: the rest are words between
+		explains  = 1.3  // what a chosen one leans on is worth more
+	)
+	n := neighbour{factor: s.support(chosen)}
+	explaining := false
+	for _, c := range chosen {
+		cosine, held := alike(s.terms, c.terms)
+		n.closest = max(n.closest, cosine)
+		n.said = n.said || cosine > repeats || held > nearlyAll
+		explaining = explaining || c.lean.factor < 1 && slices.Contains(c.lean.on, s.position)
+	}
+	if explaining {
+		n.factor *= explains
+	}
+	return n
 }
 
 func inOrder(list []sentence) []sentence {

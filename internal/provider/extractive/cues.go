@@ -17,17 +17,19 @@ var (
 	telling = list("announced|decided|agreed|voted|approved|rejected|has developed|have developed|found that|was caused by|were caused by|" +
 		"caused by|exploited|attacker|install|upgrade to|update to|switched off|must|refunded|compared with|" +
 		"instead of|as a consequence|no workaround|replaces|was lost|were lost|were stolen|leaked|killed|injured|" +
+		"stop using|full refund|dismisses|dismissed|upheld|overturned|overturns|quashed|unlawful|acquitted|sentenced|" +
+		"棄却|却下し|違法|違憲|有罪|無罪|言い渡し|使用を中止|回収し|" +
 		"決めた|決定し|合意し|発表し|開発しました|開発した|開始し|始めた|可決し|命じた|公開しました|悪用|実行でき|読み取れ|更新してください|中止してください|" +
 		"返金|結果として|なりました|減りました|増えました|短縮し|判明し|失敗しました|見込み|方針|廃止した|追加し|加わり|目玉は|おそれがあ|可能性があ|寄せられ|失われ|流出し|漏えいし")
 	// phatic are words to the reader, of thanks, of excuse and of pride, which say nothing of the matter.
 	phatic = list("excited to|thrilled|we are proud|proud day|proud to|delighted|pleased to announce|are pleased to|happy to announce|happy to publish|" +
 		"happy to share|we are happy|honoured to|honored to|thank you|thanks to everyone|thanks to all|special thanks|many thanks|for reporting|grateful|" +
 		"apologise|apologize|we are sorry|we're sorry|extremely seriously|very seriously|let you down|here is what|here's what|" +
-		"stay tuned|join us|let us know|tell us|we encourage|we hope|feel free|incident has been resolved|incident affected:|" +
+		"stay tuned|join us|let us know|want to hear from|love to hear|tell us|we encourage|we hope|feel free|incident has been resolved|incident affected:|" +
 		"being implemented|monitoring the results|currently investigating|we are looking into|we are hiring|we're hiring|discuss this|in this post|" +
-		"we will explain|important milestone|from all over the world|download it from|" +
+		"let's get into|let's get started|let's dive|we will explain|important milestone|from all over the world|download it from|from our website|on our website|" +
 		"ありがとうござい|お詫び|おわび|ご迷惑|ご心配|ご不便|よろしくお願い|いかがお過ごし|感謝いたし|感謝します|お気軽に|募集して|お知らせいたします|お知らせします|" +
-		"ご報告いたします|御礼申し上げ|お慶び|お待ちしてい|話をします|紹介します|ご紹介|詳しくは|次回の記事|助成を受け|支援を受けて行|調整を行いました|将来に関する|ご愛顧|お楽しみに")
+		"ご報告いたします|御礼申し上げ|お慶び|お待ちしてい|お待ちしており|この記事は|本記事は|話をします|紹介します|ご紹介|詳しくは|次回の記事|助成を受け|支援を受けて行|調整を行いました|将来に関する|ご愛顧|お楽しみに")
 	// secondhand are the words around what somebody said.
 	// In Japanese, the title of a work stands in the same brackets, and is followed by another particle.
 	secondhand = regexp.MustCompile(`^["“][^"”]{15,}["”]|^[「『][^」』]{4,}[」』](?:$|[。、と 　])`)
@@ -51,6 +53,21 @@ func isPhatic(text, lower string) bool {
 	return phatic.in(lower) || strings.HasSuffix(text, "です。") && introduces.MatchString(text)
 }
 
+// ofSelf is how who writes in Japanese speaks of himself.
+var ofSelf = list("私は|私が|私も|私の|私に|私を|僕は|僕が|僕も|僕の|俺は|俺の|わたしは|わたしが|わたしも|ぼくは|ぼくの")
+
+// isOfSelf says whether who writes speaks of himself. Without a figure that is a story from his life, which a recipe or a report is
+// told after.
+func isOfSelf(text, lower string) bool {
+	for word := range strings.FieldsSeq(text) {
+		switch strings.TrimRight(word, ".,;:!?") {
+		case "I", "I'm", "I’m", "I've", "I’ve", "My", "my", "Me", "me":
+			return true
+		}
+	}
+	return ofSelf.in(lower)
+}
+
 // isQuote says whether a sentence is what somebody said, in the first place.
 func isQuote(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
@@ -62,9 +79,15 @@ func isQuote(text string) bool {
 	return first == '«' || secondhand.MatchString(text)
 }
 
+// reference is the number of a note or a paragraph, which is no figure of what a sentence says.
+var reference = regexp.MustCompile(`[\[［][0-9０-９]{1,3}[\]］]`)
+
 // facts says how much of a sentence are figures, from 0 to 1: three of them are as good as more.
 func facts(text string) float64 {
 	const enough = 3
+	if strings.ContainsAny(text, "[［") {
+		text = reference.ReplaceAllString(text, "")
+	}
 	count, inNumber := 0, false
 	for _, r := range text {
 		digit := unicode.IsDigit(r)
@@ -76,20 +99,55 @@ func facts(text string) float64 {
 	return float64(min(count, enough)) / enough
 }
 
-// Headings tell what is below them.
+// Headings tell what is below them: what came of it all, what counts, what is going on just now and soon is not, what was before.
 var (
-	ofWeight = list("solution|mitigation|workaround|remediation|impact|cause|root cause|what happened|results|findings|summary|fix|" +
-		"what we found|resolution|対策|影響|原因|結果|要点|ポイント|脆弱性の内容|まとめ|詳細情報|修正")
-	ofCourtesy = list("investigating|monitoring|resolved|credit|credits|acknowledgements|acknowledgments|acknowledgement|timeline|references|thanks|" +
+	ofWeight = list("solution|remedy|hazard|incidents|mitigation|workaround|remediation|impact|cause|root cause|what happened|results|findings|" +
+		"summary|fix|what we found|resolution|対策|影響|原因|結果|概要|脆弱性の内容|まとめ|詳細情報|修正")
+	ofOutcome = list("main points|key points|key findings|key facts|highlights|at a glance|judgment|judgement|decision|ruling|verdict|outcome|conclusion|" +
+		"結論|判決|主文|要旨|要点|ポイント")
+	ofStage      = list("investigating|monitoring|調査中|対応中|確認中|監視中")
+	ofBackground = list("background|history|context|introduction|method|methods|methodology|data sources|line-ups|" +
+		"背景|経緯|はじめに|調査の概要|調査概要|調査方法")
+	ofCourtesy = list("credit|credits|acknowledgements|acknowledgments|acknowledgement|timeline|references|thanks|" +
 		"謝辞|参考|参考情報|更新履歴")
 )
 
+// runInHeading stands before the first sentence of a paragraph, in bold letters on its page: "Impact: Anybody can …". It is no part
+// of the sentence, as a list's mark is not. Only words are known that are headings everywhere: what else stands before a colon may
+// be who speaks. A date after it says when the paragraph was added.
+var runInHeading = guarded{regexp.MustCompile(`^((?:Update|Overview|Summary|Background|Description|Details|Hazard|Incidents(?:/Injuries)?|Impact|Cause|Root cause|Remedy|Solution|` +
+	`Mitigation|Workaround|Resolution|Results?|Conclusion|更新|追記|概要|背景|経緯|対象|影響|原因|対策|対応|回避策|結果|結論) ?)` +
+	`(?:[(（][^()（）]{1,30}[)）])?[:：] *(?:(?:[0-9０-９]{4}年)?[0-9０-９]{1,2}月[0-9０-９]{1,2}日(?:追記)?[ 　:：]+)?`), []string{
+	"up", "ov", "su", "ba", "de", "ha", "in", "im", "ca", "ro", "re", "so", "mi", "wo", "co", "更", "追", "概", "背", "経", "対", "影", "原", "回", "結",
+}}
+
+// runIn takes such a heading off a block that goes on after it. It returns "" and the block where there is none.
+func runIn(block string) (heading, rest string) {
+	if !runInHeading.begin(block, strings.ToLower(firstRunes(block, 8))) {
+		return "", block
+	}
+	found := runInHeading.expression.FindStringSubmatch(block)
+	if rest = block[len(found[0]):]; rest == "" {
+		return "", block
+	}
+	return strings.TrimSpace(found[1]), rest
+}
+
+// roman is the number of a heading.
+var roman = regexp.MustCompile(`^[IVX]{1,4}\. +`)
+
 // section returns the factor for what is below a heading.
 func section(heading string) float64 {
-	heading = strings.ToLower(stripMarker(heading))
+	heading = strings.ToLower(stripMarker(roman.ReplaceAllString(heading, "")))
 	switch {
 	case ofCourtesy.begin(heading):
 		return 0.3
+	case ofBackground.begin(heading), ofBackground.in(heading) && utf8.RuneCountInString(heading) < 16:
+		return 0.8
+	case ofStage.begin(heading):
+		return 0.6
+	case ofOutcome.begin(heading), ofOutcome.in(heading) && utf8.RuneCountInString(heading) < 16:
+		return 1.5
 	case ofWeight.begin(heading), ofWeight.in(heading) && utf8.RuneCountInString(heading) < 16:
 		return 1.2
 	}

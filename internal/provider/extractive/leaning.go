@@ -25,9 +25,13 @@ var (
 		"次に|最後に|そして|つまり|よって|従って|したがって|だが|ところが|では、|すると|とはいえ|でも、|もっとも、|実際、|とりわけ|" +
 		"ほかにも|他にも|いずれも|同様に|逆に|" +
 		"理由は|その後|その結果|同じ")
+	// existing says that there is something, and points at no place that was told of.
+	existing = list("there is|there are|there was|there were|there will|there has|there have")
 	// counting is one of several that were announced before; the sentence before need not be the one that did.
 	counting = list("the first|the second|the third|the fourth|the last|the latter|the former|the other|the others|another|second|third|" +
 		"一つ目|二つ目|三つ目|1つ目|2つ目|3つ目|１つ目|２つ目|第二に|第三に|前者|後者|もう一")
+	// thisDid is a sentence in which "this" is all that was told before.
+	thisDid        = guarded{regexp.MustCompile(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`), []string{"this ", "these "}}
 	thisIs         = guarded{regexp.MustCompile(`(?i)^(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?)\b`), []string{"th"}}
 	leaningALittle = guarded{regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏市町村県校行]|両[者社氏国市]|この[^たほ度]|その[^他ほ])`), []string{"th", "こ", "そ", "同", "両"}}
 	// pointing speaks of something that stands beside the text on its page.
@@ -35,12 +39,48 @@ var (
 		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`), []string{
 		"graph", "chart", "figure", "diagram", "picture", "photo", "image", "map", "screenshot", "table", "グラフ", "図", "表", "写真", "画像", "地図", "動画", "イラスト",
 	}}
-	saidSo = list("そう述べ|そう話|そう語|こう述べ|こう話|こう語|と振り返る|と笑う|そう言|in this way|this way.")
+	// saidSo are words within a sentence, or at the end of one that gives the reason for what was said before.
+	saidSo = list("からだ。|からです。|ためだ。|ためです。|計算だ。|計算です。|計算になる。|in the meantime|" +
+		"そう述べ|そう話|そう語|こう述べ|こう話|こう語|と振り返る|と笑う|そう言|in this way|this way.")
 )
+
+// isOfThem says whether an English sentence speaks of "them" without having named several of anything: "A plan to install them …".
+func isOfThem(lower string) bool {
+	before, _, found := strings.Cut(lower, " them ")
+	if !found {
+		return false
+	}
+	for word := range strings.FieldsSeq(before) {
+		switch word = bare(word); word {
+		case "people", "men", "women", "children", "police", "and":
+			return false
+		case "was", "is", "has", "does", "its", "his", "this", "as", "us":
+		default:
+			if strings.HasSuffix(word, "s") {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // isLost says whether a sentence cannot be understood beside those that are chosen.
 func (s sentence) isLost(chosen []sentence) bool {
 	return s.lean.factor <= alone && s.support(chosen) <= alone
+}
+
+// joining are those of the leaning words that only join a sentence to the one before, and stand for nothing in it.
+var joining = list("however|but|and|so|also|therefore|thus|moreover|furthermore|additionally|meanwhile|instead|then|still|yet|finally|now|" +
+	"しかし|一方|さらに|そこで、|ただ、|そして|つまり|だが|ところが|すると|とはいえ|でも、")
+
+// withoutJoining takes such a word off the beginning of a text in small letters.
+func withoutJoining(lower string) string {
+	for _, word := range joining {
+		if strings.HasPrefix(lower, word) && isWhole(lower, word, 0) {
+			return strings.TrimLeft(lower[len(word):], " ,、")
+		}
+	}
+	return lower
 }
 
 // How much a sentence is worth without the one that explains it.
@@ -62,24 +102,34 @@ type lean struct {
 // farthest is how many sentences before another are searched for what it speaks of. It bounds the work.
 const farthest = 40
 
-// leans finds out what each sentence leans on.
-func (a *article) leans(all []sentence) {
+// leans finds out what each sentence leans on. The one that the news begin with says what the title does, so that a
+// word that only joins it to a scene before leaves nothing open: "Then Sade Adeyemi scored twice …".
+func (a *article) leans(all []sentence, beginOfNews int) {
 	title := strings.ToLower(a.title)
 	for i := range all {
 		text, lower := all[i].text, all[i].lower
+		joined := false
+		if i == beginOfNews {
+			if rest := withoutJoining(lower); rest != lower {
+				joined, text, lower = true, rest, rest
+			}
+		}
 		before := []int{all[i].position - 1}
 		switch {
 		case pointing.in(text, lower):
 			all[i].lean = lean{ofPicture, nil}
-		case counting.begin(lower):
+		case i > 0 && counting.begin(lower):
 			all[i].lean = lean{alone, nil}
-		case leaning.begin(lower), thisIs.begin(text, lower), saidSo.in(lower):
+		case leaning.begin(lower) && !existing.begin(lower), thisIs.begin(text, lower), thisDid.in(text, lower), saidSo.in(lower), isOfThem(lower):
 			all[i].lean = lean{alone, before}
 		case leaningALittle.begin(text, lower):
 			all[i].lean = lean{aloneALittle, before}
 		default:
 			all[i].lean = lean{1, nil}
-			for _, known := range knownThings(text, a.language) {
+			if joined {
+				all[i].lean = lean{aloneALittle, before}
+			}
+			for _, known := range knownThings(all[i].text, a.language) {
 				if strings.Contains(title, known.word) {
 					continue
 				}

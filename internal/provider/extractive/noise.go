@@ -27,6 +27,8 @@ var (
 		`(?:posted|published|updated|last (?:updated|modified|reviewed))\b.{0,60}$|` +
 		`(?:share|tweet|pin|print|email) (?:this|on (?:facebook|twitter|x|linkedin|mastodon))\b|` +
 		`(?:sign up|subscribe|follow us|register now|join us|click|(?:to )?learn more)\b|` +
+		`notes?(?: to editors?)?\s*:|you(?:['’]re| are) (?:reading|receiving) (?:this|the|our)\b|` +
+		`did you (?:make|try) this\b|jump to (?:the )?(?:recipe|content|comments)\b|` +
 		`(?:figure|fig\.|table|exhibit|photo|image)\s*\d|` +
 		`(?:(?:media|press|investor)\s+)?(?:contacts?|enquiries|inquiries|relations)\s*:|(?:phone|tel|fax|e-?mail|mobile)\b\.?\s*[:：]|` +
 		`©|\(c\)\s|copyright\s*(?:©|\(c\)|\d)|` +
@@ -36,7 +38,7 @@ var (
 		`)`), []string{
 		"aut", "sou", "pho", "ima", "cre", "cap", "dat", "sha", "tag", "fil", "cat", "rel", "top", "see", "pos", "pub", "upd", "las", "twe",
 		"pin", "pri", "ema", "sig", "sub", "fol", "reg", "joi", "cli", "to ", "lea", "fig", "tab", "exh", "med", "pre", "inv", "con", "enq",
-		"inq", "tel", "fax", "e-m", "mob", "©", "(", "cop", "図", "表", "写", "画", "グ", "出", "資", "撮", "提", "文", "著", "執", "記", "編",
+		"inq", "not", "you", "did", "jum", "tel", "fax", "e-m", "mob", "©", "(", "cop", "図", "表", "写", "画", "グ", "出", "資", "撮", "提", "文", "著", "執", "記", "編",
 		"タ", "カ", "関", "公", "更", "掲", "発", "最", "投", "※", "（", "注", "照", "連", "担", "電", "ｔｅｌ", "ｆａｘ", "メ", "お問", "問",
 	}}
 

@@ -70,8 +70,15 @@ func terms(text, language string) []string {
 const (
 	// enoughOfTitle is how much of the title, of what the best sentence has of it, is in the sentence that the news begin with.
 	enoughOfTitle = 0.6
+	// ofOpening is how much more the first sentences are worth where the article begins with the news: who writes
+	// news has put there what matters most, that nobody was hurt, though it has no figures and no words of the title.
+	ofOpening = 0.15
+	// ofFigures is how much less a sentence without figures begins the news.
+	ofFigures = 0.3
 	// ofScene is how much of the title may be in a sentence that only sets the scene.
 	ofScene = 0.1
+	// ofStory is the same for a story from the life of who writes.
+	ofStory = 0.5
 )
 
 // score weighs every sentence by how much of the title it holds, how much it has in common with the whole article (TF-ISF:
@@ -80,6 +87,8 @@ const (
 func (a *article) score(all []sentence) {
 	central, covers := a.compare(all)
 	for i := range all {
+		all[i].figures = facts(all[i].text)
+		all[i].story = all[i].figures == 0 && isOfSelf(all[i].text, all[i].lower)
 		all[i].score = usefulness(all[i].text, all[i].lower) * all[i].section
 		if all[i].phatic {
 			all[i].score *= 0.25
@@ -87,30 +96,42 @@ func (a *article) score(all []sentence) {
 	}
 	first := beginOfNews(all, covers)
 	for i := range all {
-		figures := facts(all[i].text)
-		total := 0.30*covers[i] + 0.20*figures + 0.20*central[i]
+		total := 0.30*covers[i] + 0.20*all[i].figures + 0.20*central[i]
 		if i >= first {
 			total += 0.30 / (1 + 0.45*float64(i-first))
 		}
+		if all[i].opening && first == 0 && covers[0] > ofScene {
+			total += ofOpening
+		}
 		all[i].score *= total
-		all[i].aside = all[i].phatic || i < first && figures == 0 && covers[i] < ofScene
+		scene := all[i].figures == 0 && covers[i] < ofScene || all[i].story && covers[i] < ofStory
+		all[i].aside = all[i].phatic || i < first && scene
 	}
-	a.leans(all)
+	a.leans(all, first)
 }
 
-// beginOfNews returns the index of the first sentence that speaks of most of what the title does. Before it there is a scene or
-// a greeting, if anything. The lines of a list begin with the first.
+// beginOfNews returns the index of the first sentence that speaks of most of what the title does. A title may name several
+// things, of which the first sentence has one; that it has figures too, when and how much, tells it from a scene. Before it there
+// is a scene or a greeting, if anything. The lines of a list begin with the first.
 func beginOfNews(all []sentence, covers []float64) int {
 	if !prose.EndsSentence(all[0].text) {
 		return 0
 	}
 	most := 0.0
+	news := make([]float64, len(all))
 	for i := range all {
-		most = max(most, covers[i]*all[i].score)
+		news[i] = covers[i] * all[i].score * (1 - ofFigures + ofFigures*all[i].figures)
+		if all[i].story {
+			news[i] *= 0.6
+		}
+		most = max(most, news[i])
 	}
 	first := 0
-	for first < len(all)-1 && covers[first]*all[first].score < enoughOfTitle*most {
+	for first < len(all)-1 && news[first] < enoughOfTitle*most {
 		first++
+	}
+	if all[first].opening && all[0].figures > 0 && !all[0].phatic && covers[0] >= ofScene {
+		return 0 // the title is taken from the first paragraph as a whole
 	}
 	return first
 }
@@ -186,9 +207,11 @@ func newVector(counts map[int]float64, rarity func(int) float64) vector {
 	return out
 }
 
-// alike is the cosine between two vectors of length 1.
-func alike(x, y vector) float64 {
-	sum := 0.0
+// alike is the cosine between two vectors of length 1, and how much of one of them is in the other, by the squares of its weights:
+// points at the beginning of a press release are said again with names and places, which makes the two unlike as wholes.
+func alike(x, y vector) (cosine, held float64) {
+	const least = 4 // terms: of two, one is easily found elsewhere
+	ofX, ofY := 0.0, 0.0
 	for i, j := 0, 0; i < len(x) && j < len(y); {
 		switch {
 		case x[i].term < y[j].term:
@@ -196,19 +219,24 @@ func alike(x, y vector) float64 {
 		case x[i].term > y[j].term:
 			j++
 		default:
-			sum += x[i].value * y[j].value
+			cosine += x[i].value * y[j].value
+			ofX += x[i].value * x[i].value
+			ofY += y[j].value * y[j].value
 			i++
 			j++
 		}
 	}
-	return sum
+	if min(len(x), len(y)) >= least {
+		held = max(ofX, ofY)
+	}
+	return cosine, held
 }
 
 var (
 	// pointer sends the reader to something that is not in the summary.
 	pointer = guarded{regexp.MustCompile(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`),
 		[]string{"以下", "下記", "次", "別紙", "別添", "別表", "上記", "前述", "as follows", "see below", "the following", "listed below", "shown ", ":"}}
-	question = guarded{regexp.MustCompile(`[?？][」』”"')）]?$|でしょうか。$|ませんか。$`), []string{"?", "？", "か。"}}
+	question = guarded{regexp.MustCompile(`[?？][」』”"')）]?$|(?:でしょう|ません|です|ます|でした|ました)か。$|^(?:――|──|Q[.:：])`), []string{"?", "？", "か。", "――", "──", "q"}}
 	// method is how a survey was made, which press releases explain before its result.
 	method = list("目的として|目的とし|実施しているもの|有効回答|無作為")
 )
