@@ -24,9 +24,10 @@ func TestGenerateKnowsKindsOfPages(t *testing.T) {
 		"the news may be joined to a scene before it": {
 			title: "Adeyemi wins the Shield for Fenwick Town",
 			text: "For a quarter of an hour the blue end had done nothing but watch the clock, and some had begun to pull on their coats.\n\n" +
-				"Then Adeyemi scored twice in nine minutes, and Fenwick Town had won the Shield for the first time.\n\n" +
-				"Danny Marsh had headed them in front from a corner after 12 minutes of the match at Fenwick.",
-			limit:     120,
+				"Then Adeyemi scored twice in nine minutes, the second in stoppage time, and Fenwick Town, a club that was in administration, had won the Shield.\n\n" +
+				"Danny Marsh headed them in front from a corner after 12 minutes, and after Callum Reid had levelled from 25 yards, Erik Olsson " +
+				"restored the lead for Fenwick Town in minute 67, when the captain of Fenwick was sent off.",
+			limit:     220,
 			wantBegin: "Then Adeyemi scored twice",
 		},
 		"news that begin with the news are told as they begin": {
@@ -47,6 +48,15 @@ func TestGenerateKnowsKindsOfPages(t *testing.T) {
 				"The structure was completed in 1964 and supplies water to about 410,000 people in three counties.",
 			limit:   235,
 			wantAll: []string{"Engineers began", "There is no danger"},
+		},
+		"that it is the first of its kind is in the first paragraph, too": {
+			title: "アルツハイマー病の新薬候補、進行を4割遅らせる　東都製薬が治験結果",
+			text: "東都製薬は28日、開発中のアルツハイマー病の治療薬について、病気の進行を41％遅らせる効果を確かめたと発表した。" +
+				"国内外の早期の患者1,740人が参加した最終段階の治験の結果で、年内に日米欧で承認を申請する。飲み薬でこれほどの効果が示されたのは初めてという。\n\n" +
+				"治験では、薬を飲んだ患者と偽薬を飲んだ患者を18カ月にわたって比べた。\n\n" +
+				"既存の点滴薬では、脳のむくみの副作用が12～24％の患者に起きている。",
+			limit:   165,
+			wantAll: []string{"初めてという。"},
 		},
 		"the first paragraph is not left for the sentence in it that is most like the title": {
 			title: "記録的大雨、白川流域で住宅1200棟浸水　1人死亡2人不明",
@@ -333,6 +343,48 @@ func TestWithoutDateline(t *testing.T) {
 			t.Parallel()
 			if got := withoutDateline(test.line); got != test.want {
 				t.Errorf("line = %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// When and how much tells the first sentence of news from a scene, though the title has more of a later one.
+func TestBeginOfNewsHasFigures(t *testing.T) {
+	t.Parallel()
+	news := func(figures float64) []sentence {
+		return []sentence{
+			{text: "A quake was felt in Kitagata.", score: 1, figures: figures},
+			{text: "The express stands still in part.", score: 1},
+		}
+	}
+	covers := []float64{0.25, 0.43}
+	if with, without := beginOfNews(news(1), covers), beginOfNews(news(0), covers); with != 0 || without != 1 {
+		t.Errorf("the news begin at %d with figures and at %d without, want 0 and 1", with, without)
+	}
+}
+
+// A word that only joins leaves nothing open in the sentence that the news begin with, and what points back does there, too.
+func TestLeansOfTheBeginOfNews(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		text  string
+		begin int
+		want  float64
+	}{
+		"joined, where the news begin":            {"Then Adeyemi scored twice in the last minutes.", 1, aloneALittle},
+		"joined, anywhere else":                   {"Then Adeyemi scored twice in the last minutes.", 0, alone},
+		"pointing back, where the news begin":     {"Then she scored twice in the last minutes.", 1, alone},
+		"a Japanese one, where the news begin":    {"しかし、青野市は七日に断水を終えた。", 1, aloneALittle},
+		"that points back, where the news begin":  {"しかし、それは七日に終わった。", 1, alone},
+		"not joined at all, where the news begin": {"Adeyemi scored twice in the last minutes.", 1, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := []sentence{newSentence("People watched the clock.", 1), newSentence(test.text, 2)}
+			(&article{language: "en"}).leans(all, test.begin)
+			if got := all[1].lean.factor; got != test.want {
+				t.Errorf("worth alone = %v, want %v", got, test.want)
 			}
 		})
 	}
