@@ -74,6 +74,7 @@ func slimItem(object any) (any, error) {
 	if !item.Terminal() || len(refusedBy(item)) > 0 {
 		return item, nil
 	}
+	rows := item.Status.Deliveries
 	item.Labels = nil
 	item.OwnerReferences = nil
 	item.Spec.Title, item.Status.ArticleHash = "", ""
@@ -82,6 +83,9 @@ func slimItem(object any) (any, error) {
 		item.Spec.GUID = item.Spec.URL // the same text once
 	}
 	item.Status.ProviderFailures, item.Status.Deliveries = slimFailures(item)
+	if item.Status.Phase == v1alpha1.PhaseProcessed {
+		item.Status.Deliveries = donePosts.of(rows)
+	}
 	item.Status.Conditions, item.Status.Failure, item.Status.Screening = nil, nil, nil
 	item.Status.Notifications = lifecycle.OpenNotifications(item)
 	if item.Status.Summary != nil {

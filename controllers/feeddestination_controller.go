@@ -38,7 +38,9 @@ type DestinationFactory func(described *v1alpha1.FeedDestination, credentials st
 type publisher struct {
 	destination.Destination
 	composer *destination.Composer
-	server   v1alpha1.DestinationServer
+	// address of the server.
+	address string
+	server  v1alpha1.DestinationServer
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations,verbs=get;list;watch
@@ -65,7 +67,7 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 		if err != nil {
 			return nil, err
 		}
-		return &publisher{Destination: caller, composer: composer}, nil
+		return &publisher{Destination: caller, composer: composer, address: described.Spec.Mastodon.Server}, nil
 	}
 	r.check = checkDestination
 	r.usable = func(described *v1alpha1.FeedDestination, caller any, answered bool) bool {

@@ -37,6 +37,9 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 		r.open.keep(item, open)
 		return ctrl.Result{}, nil // it is woken then
 	}
+	if skipped, result, err := r.skip(ctx, item, source, open); skipped || err != nil {
+		return result, err
+	}
 	room := r.Articles.Budget().Document(item.Namespace)
 	defer room.Release()
 	room.Take(open.page.text.Weight()) // it is in memory already

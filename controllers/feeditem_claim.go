@@ -26,6 +26,11 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	}
 	var unfit error
 	if p.to != nil {
+		var err error
+		if p.memory, err = r.Posted.at(ctx, p.target); err != nil {
+			return nil, err // nothing is posted before it is known what was
+		}
+		r.remember(ctx, item, p, p.decided)
 		p.publication, unfit = r.compose(p, item, source)
 	}
 	source = r.mayPost(ctx, item)
@@ -46,6 +51,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	if err != nil || lost {
 		return nil, err
 	}
+	p.letGo(item)
 	r.tellDelivery(history, item, p, p.decided)
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
 		r.tell(before, item)
@@ -95,6 +101,13 @@ func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1
 	case unfit != nil:
 		settle(r.deliveryFailed(p, unfit))
 	default:
+		before, mine := p.hold(item, source)
+		if before != nil {
+			settle(p.alreadyPosted(*before))
+		}
+		if !mine {
+			return false
+		}
 		lifecycle.Intend(item, p.destination, destination.TextHash(p.publication), p.timeout, now)
 		return true
 	}

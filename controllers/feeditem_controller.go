@@ -38,6 +38,8 @@ type FeedItemReconciler struct {
 	Names *feedNames
 	// Services knows the providers and destinations.
 	Services *services
+	// Posted knows what was posted to the destinations.
+	Posted *postedMemories
 	// Builtin writes summaries where a source names no provider.
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt.

@@ -32,16 +32,21 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 	defer giveBackAll(due)
 	var ready []*post
 	var waitsFor []string
+	held := false
 	for _, p := range due {
-		row := lifecycle.RowOf(view, p.destination)
+		stays := p.refused != nil && !r.dueByItself(item, p.destination) // it was released
+		if !stays {
+			if err := r.decide(ctx, p, item, source, lifecycle.RowOf(view, p.destination)); err != nil {
+				return ctrl.Result{}, err
+			}
+		}
 		switch {
-		case p.refused != nil && !r.dueByItself(item, p.destination): // it was released, and stays as it is
-		case !source.Delivers(p.destination) && (!lifecycle.MustLook(row) || p.unavailable == missingObject):
-			p.decided = &lifecycle.DeliveryOutcome{Dropped: true}
+		case stays:
+		case p.decided != nil:
 			ready = append(ready, p)
-		case p.refused != nil && !lifecycle.MustLook(row): // R3.8: nothing more is called with them
-			p.decided = new(r.deliveryFailed(p, p.refused))
-			ready = append(ready, p)
+		case p.heldBy != "":
+			held = true
+			waitsFor = append(waitsFor, heldBy(p.destination, p.heldBy))
 		default:
 			taken, granted := turn.AcquireAll(deliveryRank(item), toPost(p.resource)...)
 			p.has(turn, taken, granted)
@@ -66,10 +71,38 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 			}
 			return written, err
 		})
+	case held:
+		return r.sooner(r.otherDeliveries(view)), r.holdFor(ctx, item, waitsFor)
 	case len(waitsFor) > 0:
 		return r.otherDeliveries(view), r.holdFor(ctx, item, waitsFor)
 	}
 	return r.otherDeliveries(view), nil
+}
+
+// decide finds out what is known of a delivery without a call.
+func (r *FeedItemReconciler) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) error {
+	mustLook := lifecycle.MustLook(row)
+	if !source.Delivers(p.destination) {
+		if !mustLook || p.unavailable == missingObject {
+			p.decided = &lifecycle.DeliveryOutcome{Dropped: true}
+		}
+		return nil
+	}
+	if mustLook {
+		return nil
+	}
+	before, holder, err := r.postedBefore(ctx, p, item, source)
+	switch {
+	case err != nil:
+		return err
+	case before != nil:
+		p.decided = new(p.alreadyPosted(*before))
+	case p.refused != nil: // R3.8: nothing more is called with them
+		p.decided = new(r.deliveryFailed(p, p.refused))
+	default:
+		p.heldBy = holder
+	}
+	return nil
 }
 
 // settleAndPost writes down what an attempt came to, together with the intents of the posts that
@@ -90,19 +123,8 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 			if !wants.Delivers(ref.Name) {
 				continue
 			}
-			p, err := r.postTo(ctx, source, ref.Name)
-			if err != nil || p.to == nil || p.unavailable != "" {
-				continue // its turn comes later
-			}
-			if p.publication, err = r.compose(p, summarized, source); err != nil {
-				continue
-			}
-			if taken, free := turn.Try(deliveryRank(item), toPost(p.resource)...); free {
+			if p := r.intendNow(ctx, turn, summarized, source, wants, ref.Name, &outcome); p != nil {
 				ready = append(ready, p)
-				p.has(turn, taken, free)
-				outcome.Intents = append(outcome.Intents, lifecycle.Intent{
-					Destination: p.destination, TextHash: destination.TextHash(p.publication), Timeout: p.timeout,
-				})
 			}
 		}
 	}
@@ -115,6 +137,44 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 		return r.after(settled, err)
 	}
 	return r.workOn(ctx, turn, settled, announced, r.publish)
+}
+
+// intendNow adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn
+// comes later, or the destination has a post of the entry already.
+func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source, wants *v1alpha1.FeedSource,
+	name string, outcome *lifecycle.Outcome,
+) *post {
+	p, err := r.postTo(ctx, source, name)
+	if err != nil || p.to == nil || p.unavailable != "" {
+		return nil
+	}
+	if p.publication, err = r.compose(p, item, source); err != nil {
+		return nil
+	}
+	if p.memory, err = r.Posted.at(ctx, p.target); err != nil {
+		return nil
+	}
+	before, holder, err := r.postedBefore(ctx, p, item, wants)
+	if err != nil || holder != "" {
+		return nil
+	}
+	if before != nil {
+		outcome.AlreadyPosted = append(outcome.AlreadyPosted, lifecycle.AlreadyPosted{Destination: name, URL: before.URL})
+		return nil
+	}
+	if _, mine := p.hold(item, wants); !mine {
+		return nil
+	}
+	taken, free := turn.Try(deliveryRank(item), toPost(p.resource)...)
+	if !free {
+		p.letGo(item)
+		return nil
+	}
+	p.has(turn, taken, free)
+	outcome.Intents = append(outcome.Intents, lifecycle.Intent{
+		Destination: p.destination, TextHash: destination.TextHash(p.publication), Timeout: p.timeout,
+	})
+	return p
 }
 
 // workOn works on deliveries of an item. Where that is the item's only open one, it is done when

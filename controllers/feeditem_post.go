@@ -37,6 +37,14 @@ type post struct {
 	// ticket is the right to call the destination now, and place is where it is worked on, which may go on after the
 	// reconcile that began it.
 	ticket, place *schedule.Ticket
+	// where it posts, if that is known, and what was posted there.
+	target target
+	known  bool
+	memory *postedMemory
+	// heldBy is the item that posts the same entry there now, or may have posted it.
+	heldBy string
+	// holds is the item whose entry is kept for this post.
+	holds types.UID
 	// publication is what is posted, made when there is a ticket.
 	publication destination.Post
 	// calls of this intent that have failed, and how long was waited between them.
@@ -72,7 +80,7 @@ func (p *post) handOver(turn *schedule.Turn) *post {
 	}
 	handed := *p
 	handed.apart = true
-	p.place, p.ticket = nil, nil
+	p.place, p.ticket, p.holds = nil, nil, ""
 	return &handed
 }
 
@@ -90,6 +98,9 @@ func (p *post) giveBack() {
 	}
 	if p.place != nil {
 		p.place.Done()
+	}
+	if p.holds != "" {
+		p.memory.rest(p.holds)
 	}
 }
 
@@ -116,6 +127,7 @@ func postTo(ctx context.Context, reader client.Reader, known *services, key type
 	}
 	caller, revision, withdrawn, _ := known.standing(p.resource)
 	p.to, _ = caller.(*publisher)
+	p.target, p.known = targetOf(&described, p.to)
 	p.revision, p.timeout, p.policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
 	p.cured = timeOf(described.Status.ReleasedTime)
 	if withdrawn != nil {

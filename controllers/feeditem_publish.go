@@ -39,7 +39,7 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 		return r.recordDelivery(ctx, item, p, *outcome)
 	}
 	repeated, apart := *p, item.DeepCopy()
-	repeated.apart, p.place = true, nil // it keeps the place, also while it waits
+	repeated.apart, p.place, p.holds = true, nil, "" // it keeps the place, also while it waits
 	r.Background.run(func() { r.workApart(ctx, apart, &repeated, again) })
 	return nil, nil
 }
@@ -177,6 +177,7 @@ func deliverSafely(ctx context.Context, to *publisher, key string, publication d
 func (r *FeedItemReconciler) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p *post,
 	outcome lifecycle.DeliveryOutcome,
 ) (*v1alpha1.FeedItem, error) {
+	r.remember(ctx, item, p, &outcome)
 	outcome.Releases = releasesOf(context.WithoutCancel(ctx), r.Client, item) // those that came during the call too: it counts for them
 	return r.writeResult(ctx, item, &deliveryResult{
 		reconciler: r, post: p, before: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),

@@ -102,6 +102,10 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		return err
 	}
 	recordable.check(ctx)
+	before := &postedMemories{
+		Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
+		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
+	}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
 		Client:     watchedClient{manager.GetClient(), taken},
@@ -115,6 +119,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Articles:   article.NewFetcher(options.Outbound),
 		Names:      names,
 		Services:   known,
+		Posted:     before,
 		Builtin:    options.Builtin,
 		InPlace:    options.InPlace,
 		Workers:    options.ItemWorkers,
@@ -188,6 +193,9 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		return err
 	}
 	if err := manager.Add(&lastWords{services: known, providers: providers, destinations: destinations}); err != nil {
+		return err
+	}
+	if err := manager.Add(before); err != nil {
 		return err
 	}
 	if err := manager.Add(lastReports{sources}); err != nil {

@@ -154,8 +154,15 @@ var feedMemoryRules = map[string]rule{
 		{"2026-01-31T00:00:00Z", "may not be more than 10"},
 		{absent{}, "Required value"},
 	}}.beside(map[string]any{"data.itemsToday.created": int64(1)}),
-	"a ttl is a year of minutes at most":         numbers("FeedMemory", "data.ttlMinutes", 0, 366*24*60),
-	"an archive has a name":                      texts("FeedMemory", "data.archive", false, 253),
+	"a ttl is a year of minutes at most": numbers("FeedMemory", "data.ttlMinutes", 0, 366*24*60),
+	"an archive has a name":              texts("FeedMemory", "data.archive", false, 253),
+	// R4.4
+	"posts are remembered of a destination":      mandatory("FeedMemory", "posted.destination", 253).beside(aMemoryOfPosts),
+	"posts are remembered of a server":           mandatory("FeedMemory", "posted.server", 512).beside(aMemoryOfPosts),
+	"posts are remembered of an account":         texts("FeedMemory", "posted.account", false, 512).beside(aMemoryOfPosts),
+	"a memory of posts has a number":             counts("FeedMemory", "posted.number", 0).beside(aMemoryOfPosts),
+	"a memory counts its posts":                  counts("FeedMemory", "posted.posts", 0).beside(aMemoryOfPosts),
+	"a memory of posts is bounded":               hashes("posted.data", 1_000_000).beside(aMemoryOfPosts),
 	"a memory has a version":                     counts("FeedMemory", "data.version", 0),
 	"GUIDs are trusted after ten documents":      numbers("FeedMemory", "data.guidsUntrustedFor", 0, 10),
 	"URLs are trusted after ten documents":       numbers("FeedMemory", "data.urlsUntrustedFor", 0, 10),
@@ -173,3 +180,6 @@ func hashes(field string, longest int) rule {
 	r.valid = append(r.valid[:2], "", absent{})
 	return r
 }
+
+// aMemoryOfPosts is the least that a memory of posts says.
+var aMemoryOfPosts = map[string]any{"posted.destination": "mastodon", "posted.server": "//mastodon.example/", "posted.number": int64(1)}

@@ -31,6 +31,13 @@ const (
 // is longer than a label may be (63 characters).
 const LabelSource = "feeds.feed-operator.io/source"
 
+// LabelDestination carries the name of a FeedDestination on the FeedMemories of what was posted there; where it is longer than
+// a label may be, its first 52 characters and a hash.
+const LabelDestination = "feeds.feed-operator.io/destination"
+
+// AnnotationForgetAfter is on a FeedMemory of what was posted: from when on all of it is so old that it is removed.
+const AnnotationForgetAfter = "feeds.feed-operator.io/forget-after"
+
 // Condition types. Ready is always there; Reconciling and Stalled only while they are True, and
 // never both (the rules of kstatus, which `kubectl wait` and GitOps tools read).
 const (
@@ -135,6 +142,9 @@ const (
 	ReasonDestinationMissing = "DestinationMissing"
 	// ReasonMemoryMissing says that the FeedMemory of a source that has been polled before is not there.
 	ReasonMemoryMissing = "MemoryMissing"
+	// ReasonMemoryDamaged says that a FeedMemory of a destination could not be read, of an Event: what was posted there, as
+	// far as no item says so, is forgotten.
+	ReasonMemoryDamaged = "MemoryDamaged"
 	// ReasonGUIDsShared says that GUIDs of the feed do not identify its entries.
 	ReasonGUIDsShared = "GUIDsShared"
 	// ReasonURLsShared says that links of the feed do not identify its entries.
@@ -173,13 +183,14 @@ const (
 //	Processed  NotValuable            found not worth a summary to the last: skipped
 //	Processed  LargeFileSkipped       the article is larger than spec.article.maxBytes: skipped
 //	Processed  NoContent              the feed gives neither content nor a headline, and no page is to be read: skipped
+//	Processed  AlreadyPosted          every destination of the source has a post of the entry already: skipped
 //	Failed     RetryLimitExceeded     the last of the allowed retries has failed
 //	Failed     AuthenticationFailed   the credentials of every provider, or of a destination, are refused
 //	Failed     InvalidContent         the item's own content cannot be read, or every provider refuses it
 //	Failed     InvalidConfiguration   every provider, or a destination, refuses the request as it is configured
 //	Failed     DeliveryUncertain      nobody can say whether a post was published: a person has to look
 //
-// +kubebuilder:validation:Enum="";NotValuable;PageNotReady;DownloadFailed;LargeFileSkipped;NoContent;APIFailed;Waiting;RetryLimitExceeded;AuthenticationFailed;InvalidContent;InvalidConfiguration;DeliveryUncertain
+// +kubebuilder:validation:Enum="";NotValuable;PageNotReady;DownloadFailed;LargeFileSkipped;NoContent;AlreadyPosted;APIFailed;Waiting;RetryLimitExceeded;AuthenticationFailed;InvalidContent;InvalidConfiguration;DeliveryUncertain
 type Reason string
 
 // The reasons of a FeedItem.
@@ -190,6 +201,7 @@ const (
 	ReasonDownloadFailed       Reason = "DownloadFailed"
 	ReasonLargeFileSkipped     Reason = "LargeFileSkipped"
 	ReasonNoContent            Reason = "NoContent"
+	ReasonAlreadyPosted        Reason = "AlreadyPosted"
 	ReasonAPIFailed            Reason = "APIFailed"
 	ReasonWaiting              Reason = "Waiting"
 	ReasonRetryLimitExceeded   Reason = "RetryLimitExceeded"

@@ -36,6 +36,12 @@ type FeedItemSpec struct {
 	// +kubebuilder:validation:MaxLength=2048
 	GUID string `json:"guid,omitempty"`
 
+	// Identity is by what a destination knows the entry again to which it was posted before: hashes of what told it
+	// apart from the other entries of its feed when it was listed first. It is written by the operator only.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Identity string `json:"identity,omitempty"`
+
 	// URL of the article, if the entry links to one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
@@ -141,7 +147,7 @@ type FeedItemStatus struct {
 	Summary *Summary `json:"summary,omitempty"`
 
 	// Deliveries are the posts of the summary, one for each destination that the source named when
-	// the summary was written.
+	// the summary was written; or when it was found that all of them have the entry already.
 	// +optional
 	// +listType=map
 	// +listMapKey=destination
@@ -270,7 +276,7 @@ type Screening struct {
 func (s *Screening) Passed() bool { return s != nil && s.Valuable && s.Complete }
 
 // DeliveryState is where one post is.
-// +kubebuilder:validation:Enum=Queued;Intent;Done;Dead;Dropped
+// +kubebuilder:validation:Enum=Queued;Intent;Done;Dead;Dropped;AlreadyPosted
 type DeliveryState string
 
 // The states of a delivery.
@@ -286,6 +292,8 @@ const (
 	DeliveryDead DeliveryState = "Dead"
 	// DeliveryDropped: not wanted any more, because the source does not name the destination any more.
 	DeliveryDropped DeliveryState = "Dropped"
+	// DeliveryAlreadyPosted: not posted, because the same entry of the same feed was posted there before, as another item.
+	DeliveryAlreadyPosted DeliveryState = "AlreadyPosted"
 )
 
 // Delivery is the post of one item at one destination.
@@ -295,7 +303,8 @@ type Delivery struct {
 	// +kubebuilder:validation:MaxLength=253
 	Destination string `json:"destination"`
 
-	// State is Queued, Intent (being posted), Done, Dead (given up) or Dropped (not wanted any more).
+	// State is Queued, Intent (being posted), Done, Dead (given up), Dropped (not wanted any more) or
+	// AlreadyPosted (the same entry was posted there before, as another item; url is that of its post).
 	// +required
 	State DeliveryState `json:"state"`
 
@@ -349,7 +358,7 @@ type Delivery struct {
 
 // Ended says that nothing more happens to the delivery by itself.
 func (d *Delivery) Ended() bool {
-	return d.State == DeliveryDone || d.State == DeliveryDead || d.State == DeliveryDropped
+	return d.State == DeliveryDone || d.State == DeliveryDead || d.State == DeliveryDropped || d.State == DeliveryAlreadyPosted
 }
 
 // Summary is what a provider made of the article.

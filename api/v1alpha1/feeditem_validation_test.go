@@ -76,8 +76,8 @@ var feedItemRules = merge(failureRules("FeedItem", "status.failure", nil), failu
 		"a failed provider's category is one of six":      categories("FeedItem", "status.providerFailures[].category").beside(aProviderFailure),
 		"a summary names who wrote it":                    mandatory("FeedItem", "status.summary.provider", 253).beside(aSummary),
 		"a failed provider has a name":                    mandatory("FeedItem", "status.providerFailures[].name", 253).beside(aProviderFailure),
-		"there are eleven reasons, and none": choices("FeedItem", "status.reason", "", "NotValuable", "PageNotReady", "DownloadFailed",
-			"LargeFileSkipped", "NoContent", "APIFailed", "Waiting", "RetryLimitExceeded", "AuthenticationFailed", "InvalidContent",
+		"there are thirteen reasons, and none": choices("FeedItem", "status.reason", "", "NotValuable", "PageNotReady", "DownloadFailed",
+			"LargeFileSkipped", "NoContent", "AlreadyPosted", "APIFailed", "Waiting", "RetryLimitExceeded", "AuthenticationFailed", "InvalidContent",
 			"InvalidConfiguration", "DeliveryUncertain"),
 		// R3.11
 		"an item's history has up to ten entries": lists("FeedItem", "status.history", 10, historyEntry),
@@ -96,7 +96,8 @@ var feedItemRules = merge(failureRules("FeedItem", "status.failure", nil), failu
 		// R4.4, R4.5
 		"up to eight destinations each have one delivery": lists("FeedItem", "status.deliveries", 8, delivery).unique(delivery(0)),
 		"a delivery names its destination":                mandatory("FeedItem", "status.deliveries[].destination", 253).beside(aDelivery),
-		"a delivery is in one of five states":             choices("FeedItem", "status.deliveries[].state", "Queued", "Intent", "Done", "Dead", "Dropped").beside(aDelivery),
+		"a delivery is in one of six states":              choices("FeedItem", "status.deliveries[].state", "Queued", "Intent", "Done", "Dead", "Dropped", "AlreadyPosted").beside(aDelivery),
+		"an entry's identity has up to 64 characters":     texts("FeedItem", "spec.identity", false, 64), // R4.4
 		"a delivery has failed 0 or more times":           counts("FeedItem", "status.deliveries[].failedAttempts", 0).beside(aDelivery),
 		"a delivery's key has up to 64 characters":        texts("FeedItem", "status.deliveries[].key", false, 64).beside(aDelivery),
 		"a posted text's hash has up to 64 characters":    texts("FeedItem", "status.deliveries[].textHash", false, 64).beside(aDelivery),

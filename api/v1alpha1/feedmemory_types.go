@@ -121,14 +121,54 @@ type FeedMemoryData struct {
 	Texts string `json:"texts,omitempty"`
 }
 
+// PostedMemory is a part of what the operator remembers of the posts at a FeedDestination.
+type PostedMemory struct {
+	// Destination is the name of the FeedDestination.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Destination string `json:"destination"`
+
+	// Server that was posted to. What was posted to another one is remembered apart.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Server string `json:"server"`
+
+	// Account that has posted, as far as the server tells. What another one has posted is remembered apart.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Account string `json:"account,omitempty"`
+
+	// Number of this part: the highest one grows, and the lowest is removed first.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Number int64 `json:"number"`
+
+	// Posts is how many this part has.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Posts int32 `json:"posts,omitempty"`
+
+	// Data has, of each post, hashes of the feed's URL with what identified the entry, the time, and the URL of the post:
+	// base64 of a version and of gzip.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1000000
+	Data string `json:"data,omitempty"`
+}
+
 // FeedMemory is what the operator remembers of a FeedSource: which entries were ever seen, in a
 // compact form, and the validators of the last answer. It belongs to its source and outlives the
 // items. It is not for editing: deleting it makes the operator mark everything that the feed now
 // lists as seen.
 //
+// Other FeedMemories have, in posted, what was posted to a FeedDestination, so that a source which is deleted and
+// applied again posts nothing again. They outlive the source and the destination, and go 90 days after their last post;
+// deleting one makes the operator forget its posts.
+//
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=feeds
 // +kubebuilder:printcolumn:name="Source",type=string,JSONPath=`.metadata.ownerReferences[0].name`
+// +kubebuilder:printcolumn:name="Destination",type=string,JSONPath=`.posted.destination`
+// +kubebuilder:printcolumn:name="Posts",type=integer,JSONPath=`.posted.posts`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type FeedMemory struct {
 	metav1.TypeMeta `json:",inline"`
@@ -139,6 +179,10 @@ type FeedMemory struct {
 	// Data is what is remembered.
 	// +optional
 	Data FeedMemoryData `json:"data,omitzero"`
+
+	// Posted is what is remembered of the posts at a destination.
+	// +optional
+	Posted *PostedMemory `json:"posted,omitempty"`
 }
 
 // FeedMemoryList is a list of FeedMemories.

@@ -78,6 +78,13 @@ func (in *FeedSource) Delivers(destination string) bool {
 	return slices.ContainsFunc(in.Spec.Destinations, func(ref DestinationReference) bool { return ref.Name == destination })
 }
 
+// PostsAgain says whether the source wants entries posted to a destination that has a post of them already.
+func (in *FeedSource) PostsAgain(destination string) bool {
+	return slices.ContainsFunc(in.Spec.Destinations, func(ref DestinationReference) bool {
+		return ref.Name == destination && ref.AlreadyPosted == AlreadyPostedAgain
+	})
+}
+
 // MaxRetries returns how many failed retries make an item fail for good.
 func (in *FeedSource) MaxRetries() int {
 	if in.Spec.Retry == nil {

@@ -127,6 +127,18 @@ type ProviderReference struct {
 	Name string `json:"name"`
 }
 
+// AlreadyPosted says what happens to an entry that was posted to a destination before.
+// +kubebuilder:validation:Enum=Skip;PostAgain
+type AlreadyPosted string
+
+// What happens to an entry that was posted to a destination before.
+const (
+	// AlreadyPostedSkip: it is not posted there again.
+	AlreadyPostedSkip AlreadyPosted = "Skip"
+	// AlreadyPostedAgain: it is posted there again.
+	AlreadyPostedAgain AlreadyPosted = "PostAgain"
+)
+
 // DestinationReference names a FeedDestination in the same namespace.
 type DestinationReference struct {
 	// Name of the FeedDestination.
@@ -134,6 +146,13 @@ type DestinationReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+
+	// AlreadyPosted says what happens to an entry of this feed that was posted to the destination before, by this source
+	// before it was deleted and applied again, or by another one that reads the same url. Skip: it is not
+	// posted there again, and its delivery says AlreadyPosted with the URL of the first post. PostAgain: it is posted again.
+	// The destination remembers the last 20,000 posts for 90 days, also while it is deleted itself. Default: Skip.
+	// +optional
+	AlreadyPosted AlreadyPosted `json:"alreadyPosted,omitempty"`
 }
 
 // ScreeningPolicy says which entries are worth a summary.
@@ -365,6 +384,7 @@ type FeedSourceSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(told, !has(told.alreadyPosted))",message="alreadyPosted is for spec.destinations: a notification is no post of an entry"
 	Notifications []DestinationReference `json:"notifications,omitempty"`
 
 	// Publish serves the summaries as an Atom and a JSON feed, which everybody can read who reaches the

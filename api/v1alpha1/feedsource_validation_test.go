@@ -29,6 +29,9 @@ var withSecret = map[string]any{
 // withProvider lets articles be judged by somebody.
 var withProvider = map[string]any{"spec.providers[].name": "gemini"}
 
+// toMastodon is the least that a destination of a source says.
+var toMastodon = map[string]any{"spec.destinations[].name": "mastodon"}
+
 // withCriteria says what articles are judged by.
 var withCriteria = map[string]any{"spec.screening.criteria": "New rules."}
 
@@ -66,20 +69,27 @@ var feedSourceRules = map[string]rule{
 		{feedURL + "?" + strings.Repeat("x", longestFeedURL-len(feedURL)), "may not be more than 2048"},
 		{absent{}, "Required value"},
 	}},
-	"the interval is from a minute to a week":          durations("FeedSource", "spec.interval", "1m", "168h"),
-	"a request takes from a second to five minutes":    durations("FeedSource", "spec.timeout", "1s", "5m"),
-	"the Secret has a name":                            texts("FeedSource", "spec.secretRef.name", true, 253),
-	"the first poll makes 0 to 1,000 items":            numbers("FeedSource", "spec.initialItems", 0, 1000),
-	"1 to 100,000 items may be unfinished":             numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
-	"1 to 10,000 items are created in a day":           numbers("FeedSource", "spec.maxItemsPerDay", 1, 10_000), // R1.10
-	"an article comes from the page, the feed or both": choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
-	"a page has from 1 KiB to 10 MiB":                  numbers("FeedSource", "spec.article.maxBytes", 1024, 10<<20),
-	"a summary has from 40 to 5,000 characters":        numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
-	"a header comes from a key of the Secret":          texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
-	"a provider has a name":                            texts("FeedSource", "spec.providers[].name", true, 253),
-	"up to eight providers stand in for each other":    lists("FeedSource", "spec.providers", 8, named).unique(named(0)),
-	"a destination has a name":                         texts("FeedSource", "spec.destinations[].name", true, 253),
-	"a summary goes to up to eight destinations":       lists("FeedSource", "spec.destinations", 8, named).unique(named(0)), // R4.5
+	"the interval is from a minute to a week":            durations("FeedSource", "spec.interval", "1m", "168h"),
+	"a request takes from a second to five minutes":      durations("FeedSource", "spec.timeout", "1s", "5m"),
+	"the Secret has a name":                              texts("FeedSource", "spec.secretRef.name", true, 253),
+	"the first poll makes 0 to 1,000 items":              numbers("FeedSource", "spec.initialItems", 0, 1000),
+	"1 to 100,000 items may be unfinished":               numbers("FeedSource", "spec.maxActiveItems", 1, 100_000),
+	"1 to 10,000 items are created in a day":             numbers("FeedSource", "spec.maxItemsPerDay", 1, 10_000), // R1.10
+	"an article comes from the page, the feed or both":   choices("FeedSource", "spec.article.source", "Auto", "Page", "Feed"),
+	"a page has from 1 KiB to 10 MiB":                    numbers("FeedSource", "spec.article.maxBytes", 1024, 10<<20),
+	"a summary has from 40 to 5,000 characters":          numbers("FeedSource", "spec.summary.maxCharacters", 40, 5000),
+	"a header comes from a key of the Secret":            texts("FeedSource", "spec.headers[].secretKey", true, 253).beside(withSecret),
+	"a provider has a name":                              texts("FeedSource", "spec.providers[].name", true, 253),
+	"up to eight providers stand in for each other":      lists("FeedSource", "spec.providers", 8, named).unique(named(0)),
+	"a destination has a name":                           texts("FeedSource", "spec.destinations[].name", true, 253),
+	"a summary goes to up to eight destinations":         lists("FeedSource", "spec.destinations", 8, named).unique(named(0)),                                // R4.5
+	"what was posted before is skipped, or posted again": choices("FeedSource", "spec.destinations[].alreadyPosted", "Skip", "PostAgain").beside(toMastodon), // R4.4
+	"what was posted before has two choices": rule{kind: "FeedSource", field: "spec.notifications[].alreadyPosted", valid: []any{absent{}}, invalid: []refusal{
+		{"sometimes", "supported values"},
+	}}.beside(map[string]any{"spec.notifications[].name": "admin"}),
+	"only posts of entries can be made again": rule{kind: "FeedSource", field: "spec.notifications", valid: []any{[]any{named(0)}}, invalid: []refusal{
+		{[]any{map[string]any{"name": "admin", "alreadyPosted": "Skip"}}, "alreadyPosted is for spec.destinations: a notification is no post of an entry"},
+	}},
 	"somebody who is notified has a name":              texts("FeedSource", "spec.notifications[].name", true, 253),
 	"up to four are notified of what fails":            lists("FeedSource", "spec.notifications", 4, named).unique(named(0)),            // R3.10
 	"criteria have up to 4,000 characters":             texts("FeedSource", "spec.screening.criteria", true, 4000).beside(withProvider), // R2.4

@@ -146,7 +146,7 @@ func TestExplain(t *testing.T) {
 		"feeddestination.spec.retry":             {"how many failed retries make the post be given up", "from 1s to 24h. Default: 5m"},
 		"feeddestination.status":                 {"also Verifiable", "what the other side says of itself"},
 		"feeddestination.status.server":          {"such as @press@mastodon.example", "look at what was posted"},
-		"feeditem.status.deliveries":             {"one for each destination that the source named", "enum: Queued, Intent, Done, Dead", "or Dropped (not wanted any more)", "so that one that is sent again is not posted again"},
+		"feeditem.status.deliveries":             {"one for each destination that the source named", "enum: Queued, Intent, Done, Dead", "Dropped (not wanted any more)", "AlreadyPosted (the same entry was posted there before", "so that one that is sent again is not posted again"},
 		"feeditem.status.screening":              {"meets the source's criteria", "held the whole article"},
 		"feedmemory":                             {"It is not for editing"},
 		"feeditem.spec.publishedTime":            {"creation time of this object"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
@@ -23,6 +24,7 @@ import (
 // block the deletion of its source.
 func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust, sent *redact.Sent) *v1alpha1.FeedItem {
 	name := feed.ItemName(source.Name, string(source.UID), entry, trust)
+	identity := posted.Of(source.Spec.URL, feed.Identify(entry), trust).String()
 	entry = WithoutEchoes(entry, sent)
 	item := &v1alpha1.FeedItem{
 		ObjectMeta: OwnedBy(source, name),
@@ -38,6 +40,7 @@ func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust, sent 
 	if !entry.Published.IsZero() {
 		item.Spec.PublishedTime = &metav1.Time{Time: entry.Published}
 	}
+	item.Spec.Identity = identity
 	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(entry.Content)
 	return item
 }

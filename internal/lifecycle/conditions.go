@@ -26,6 +26,9 @@ func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 		switch {
 		case status.Summary != nil:
 			reason, message = v1alpha1.ReasonSucceeded, "Summarized by "+status.Summary.Provider+delivered(status)
+		case status.Reason == v1alpha1.ReasonAlreadyPosted:
+			message = "Skipped: the same entry of the feed was" + postedBefore(status) + ". alreadyPosted: PostAgain, at the destination " +
+				"in spec.destinations of the source, has such entries posted again"
 		case status.Reason == v1alpha1.ReasonNotValuable:
 			message = "Skipped as " + notWorth(status)
 		case status.Reason == v1alpha1.ReasonNoContent:
@@ -91,7 +94,16 @@ func notWorth(status *v1alpha1.FeedItemStatus) string {
 
 // delivered names where a summary was posted.
 func delivered(status *v1alpha1.FeedItemStatus) string {
-	return listOf(status, ", posted to ", func(row *v1alpha1.Delivery) bool { return row.State == v1alpha1.DeliveryDone })
+	now := listOf(status, ", posted to ", func(row *v1alpha1.Delivery) bool { return row.State == v1alpha1.DeliveryDone })
+	if before := postedBefore(status); before != "" {
+		now += "; its entry was" + before
+	}
+	return now
+}
+
+// postedBefore names where the entry was posted as another item.
+func postedBefore(status *v1alpha1.FeedItemStatus) string {
+	return listOf(status, " posted before to ", func(row *v1alpha1.Delivery) bool { return row.State == v1alpha1.DeliveryAlreadyPosted })
 }
 
 // outcomes says of an item that has failed at a destination what has become of its deliveries.

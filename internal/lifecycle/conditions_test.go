@@ -141,6 +141,15 @@ func stories() map[string]story {
 			"Skipped: the feed gives no content and no headline for this entry, and there is no page to be read. " +
 				"Where it has a link, spec.article.source Auto or Page of the source has that read",
 		},
+		"posted before as another item": {
+			v1alpha1.PhaseProcessed, v1alpha1.ReasonAlreadyPosted, settled(lifecycle.Outcome{
+				Skipped:       v1alpha1.ReasonAlreadyPosted,
+				Destinations:  []v1alpha1.DestinationReference{{Name: "mastodon"}},
+				AlreadyPosted: []lifecycle.AlreadyPosted{{Destination: "mastodon", URL: "https://mastodon.example/@press/1"}},
+			}),
+			"Skipped: the same entry of the feed was posted before to mastodon. alreadyPosted: PostAgain, at the destination " +
+				"in spec.destinations of the source, has such entries posted again",
+		},
 		"summarized, and no destination": {
 			v1alpha1.PhaseProcessed, "", func(*testing.T) *v1alpha1.FeedItem { return toPost() }, "Summarized by gemini",
 		},
@@ -263,7 +272,7 @@ func TestTheTableOfPhasesAndReasonsIsComplete(t *testing.T) {
 			}
 		}
 	}
-	if len(rows) != 12 || len(told) != len(rows)+1 { // and the empty one
+	if len(rows) != 13 || len(told) != len(rows)+1 { // and the empty one
 		t.Errorf("%d reasons are documented, %d happen", len(rows), len(told))
 	}
 }

@@ -125,7 +125,7 @@ func releaseDeliveries(item *v1alpha1.FeedItem, byPerson bool, now time.Time) {
 			if settled := settledAt(row, now); byPerson && row.NextRetryTime != nil && row.NextRetryTime.After(settled) {
 				row.NextRetryTime, row.Failure = &metav1.Time{Time: settled}, nil
 			}
-		case v1alpha1.DeliveryDone, v1alpha1.DeliveryDropped:
+		case v1alpha1.DeliveryDone, v1alpha1.DeliveryDropped, v1alpha1.DeliveryAlreadyPosted:
 		}
 	}
 }

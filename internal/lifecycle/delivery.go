@@ -104,7 +104,7 @@ func Announces(before, after *v1alpha1.FeedItem) bool {
 	return false
 }
 
-// DeliveryOutcome is what one attempt at a delivery has come to. Exactly one of Posted, Failure,
+// DeliveryOutcome is what one attempt at a delivery has come to. Exactly one of Posted, AlreadyPosted, Failure,
 // Missing, Unverifiable, Protected, Dropped and Again is set.
 type DeliveryOutcome struct {
 	Destination string
@@ -117,6 +117,8 @@ type DeliveryOutcome struct {
 	// Posted says that it was published, with the ID and the URL of the post.
 	Posted  bool
 	ID, URL string
+	// AlreadyPosted says that the destination has a post of the entry, at URL, that another item has made.
+	AlreadyPosted bool
 	// Failure of the call. Uncertain says that it may have been published nevertheless.
 	Failure   *v1alpha1.Failure
 	Uncertain bool
@@ -163,9 +165,8 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 		row.ID, row.URL = outcome.ID, outcome.URL
 		row.Time = &metav1.Time{Time: now}
 		row.NextRetryTime, row.Failure = nil, nil
-	case outcome.Dropped:
-		row.State = v1alpha1.DeliveryDropped
-		row.NextRetryTime = nil
+	case outcome.AlreadyPosted, outcome.Dropped:
+		notMade(row, outcome)
 	case outcome.Missing:
 		if outcome.Mistaken {
 			row.Key = anotherKey(row.Key)
@@ -194,6 +195,22 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	}
 	settleDeliveries(item, now)
 	return true
+}
+
+// notMade ends a delivery that is not to be made.
+func notMade(row *v1alpha1.Delivery, outcome DeliveryOutcome) {
+	if outcome.AlreadyPosted {
+		already(row, outcome.URL)
+		return
+	}
+	row.State = v1alpha1.DeliveryDropped
+	row.NextRetryTime = nil
+}
+
+// already ends a delivery to a destination that has a post of the entry.
+func already(row *v1alpha1.Delivery, url string) {
+	row.State, row.URL = v1alpha1.DeliveryAlreadyPosted, url
+	row.NextRetryTime, row.Failure = nil, nil
 }
 
 func sameIntent(row *v1alpha1.Delivery, notAfter *metav1.Time) bool {

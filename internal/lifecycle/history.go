@@ -53,6 +53,8 @@ func enterAttempt(status *v1alpha1.FeedItemStatus, outcome Outcome, retry int32,
 		if failed.Stage == v1alpha1.StageScreen && verdict.Passed() { // what failed is the summary after it
 			entry.Stage = v1alpha1.StageSummarize
 		}
+	case outcome.Skipped == v1alpha1.ReasonAlreadyPosted:
+		entry.Stage = v1alpha1.StageDeliver
 	case outcome.Skipped != v1alpha1.ReasonNone:
 		entry.Stage = v1alpha1.StageArticle
 	case outcome.Summary != nil:

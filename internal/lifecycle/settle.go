@@ -32,6 +32,8 @@ type Outcome struct {
 	Intents []Intent
 	// Skipped says why the item needs no summary.
 	Skipped v1alpha1.Reason
+	// AlreadyPosted are the destinations that have a post of the entry already.
+	AlreadyPosted []AlreadyPosted
 	// Failure that ended the attempt.
 	Failure *v1alpha1.Failure
 	// Untried says that not every provider of the chain has failed: others were down, and not called.
@@ -53,6 +55,9 @@ type Intent struct {
 	Timeout     time.Duration
 }
 
+// AlreadyPosted is a destination that has a post of an entry already, which another item has made, and the post's URL.
+type AlreadyPosted struct{ Destination, URL string }
+
 // Settle writes the outcome of an attempt that ended now into the item's status. It changes
 // nothing but the status, and the same arguments always give the same status, so that it can be
 // done again on a newer version of the item.
@@ -71,6 +76,8 @@ func Settle(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Ti
 	case outcome.Failure != nil:
 		fail(item, outcome, policy, now)
 	case outcome.Skipped != v1alpha1.ReasonNone:
+		Enqueue(item, outcome.Destinations)
+		noteAlreadyPosted(item, outcome.AlreadyPosted)
 		finish(item, outcome.Skipped)
 	case outcome.Summary != nil:
 		summarized(item, outcome, now)
@@ -94,10 +101,19 @@ func judged(status *v1alpha1.FeedItemStatus) {
 func summarized(item *v1alpha1.FeedItem, outcome Outcome, now time.Time) {
 	item.Status.Summary = outcome.Summary
 	Enqueue(item, outcome.Destinations)
+	noteAlreadyPosted(item, outcome.AlreadyPosted)
 	for _, intent := range outcome.Intents {
 		Intend(item, intent.Destination, intent.TextHash, intent.Timeout, now)
 	}
 	settleDeliveries(item, now)
+}
+
+func noteAlreadyPosted(item *v1alpha1.FeedItem, posts []AlreadyPosted) {
+	for _, post := range posts {
+		if row := RowOf(item, post.Destination); row != nil && row.State == v1alpha1.DeliveryQueued {
+			already(row, post.URL)
+		}
+	}
 }
 
 // judgedAgainst counts a verdict against the article like a failure: the page may change yet. At the
@@ -242,6 +258,9 @@ func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	}
 	judgeAgain(item)
 	status.ProviderFailures = nil // all of them are asked again
+	status.Deliveries = slices.DeleteFunc(status.Deliveries, func(row v1alpha1.Delivery) bool {
+		return row.State == v1alpha1.DeliveryAlreadyPosted // that is found out again, under what the source says now
+	})
 	status.Phase = v1alpha1.PhaseDeferred
 	status.NextRetryTime = &metav1.Time{Time: now}
 	setConditions(item, policy, now)

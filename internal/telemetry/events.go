@@ -80,6 +80,13 @@ func DestinationTransition(recorder events.EventRecorder, destination *v1alpha1.
 	recorder.Eventf(destination, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
 }
 
+// MemoryDamaged says that what was posted to a destination is forgotten, because it could not be read.
+func MemoryDamaged(recorder events.EventRecorder, destination *v1alpha1.FeedDestination, memory string, posts int) {
+	recorder.Eventf(destination, nil, corev1.EventTypeWarning, v1alpha1.ReasonMemoryDamaged, actionCheck, "%s",
+		note("The FeedMemory %s could not be read and is removed: %d posts are forgotten, as far as no FeedItem is left of them. "+
+			"Sources that are deleted and applied again may post them again", memory, posts))
+}
+
 // NetworkDown says that the operator reaches no host any more. It is told by its own pod, once, and by
 // no feed; self is nil where there is no pod.
 func NetworkDown(recorder events.EventRecorder, self *corev1.ObjectReference, sites int) {

@@ -1,0 +1,161 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posted"
+)
+
+// heldAgain is when an item is looked at again whose entry another item posts at this moment.
+const heldAgain = 5 * time.Second
+
+// targetOf is where a destination posts, as far as that is known: it has to be asked for its account.
+func targetOf(described *v1alpha1.FeedDestination, to *publisher) (target, bool) {
+	where := target{destination: client.ObjectKeyFromObject(described), server: feed.CanonicalURL(described.Spec.Mastodon.Server)}
+	switch {
+	case to != nil:
+		where.server, where.account = feed.CanonicalURL(to.address), to.server.Account
+	case described.Status.Server != nil:
+		where.account = described.Status.Server.Account
+	default:
+		return target{}, false
+	}
+	return where, true
+}
+
+// skip ends an item that needs no summary, because its entry was posted before wherever it is to be posted; or has it wait for
+// a moment until that can be said.
+func (r *FeedItemReconciler) skip(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, open *openAttempt) (bool, ctrl.Result, error) {
+	outcome, soon, err := r.skipPosted(ctx, item, source, open)
+	switch {
+	case err != nil:
+		return false, ctrl.Result{}, err
+	case soon:
+		r.open.keep(item, open)
+		return true, lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
+	case outcome == nil:
+		return false, ctrl.Result{}, nil
+	}
+	result, err := r.settle(ctx, item, source, *outcome)
+	return true, result, err
+}
+
+// skipPosted returns the outcome of an item of which every destination has a post already: then neither the article nor a
+// summary is paid for. Soon says that a destination has not been looked at yet since the operator has started.
+func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+	open *openAttempt,
+) (outcome *lifecycle.Outcome, soon bool, err error) {
+	refs := source.Spec.Destinations
+	if len(refs) == 0 || open.Begun() || len(item.Status.Deliveries) > 0 {
+		return nil, false, nil
+	}
+	var before []lifecycle.AlreadyPosted
+	for _, ref := range refs {
+		if source.PostsAgain(ref.Name) {
+			return nil, false, nil
+		}
+		p, err := r.postTo(ctx, source, ref.Name)
+		if err != nil {
+			return nil, false, err
+		}
+		if _, _, _, seen := r.Services.standing(p.resource); !p.known {
+			return nil, !seen && p.unavailable == "", nil
+		}
+		memory, err := r.Posted.at(ctx, p.target)
+		if err != nil {
+			return nil, false, err
+		}
+		post, found, err := memory.find(ctx, posted.OfItem(item, source.Spec.URL))
+		if err != nil || !found {
+			return nil, false, err
+		}
+		before = append(before, lifecycle.AlreadyPosted{Destination: ref.Name, URL: post.URL})
+	}
+	return &lifecycle.Outcome{
+		Token: lifecycle.Token(item), Skipped: v1alpha1.ReasonAlreadyPosted, Destinations: refs, AlreadyPosted: before,
+	}, false, nil
+}
+
+// postedBefore says of a delivery that is to be made whether the destination has a post of the entry already, or whether
+// another item makes it at this moment, or may have made it: then held says who.
+func (r *FeedItemReconciler) postedBefore(ctx context.Context, p *post, item *v1alpha1.FeedItem,
+	source *v1alpha1.FeedSource,
+) (before *posted.Post, held string, err error) {
+	if p.to == nil || source.PostsAgain(p.destination) {
+		return nil, "", nil
+	}
+	memory, err := r.Posted.at(ctx, p.target)
+	if err != nil {
+		return nil, "", err
+	}
+	identity := posted.OfItem(item, source.Spec.URL)
+	post, found, err := memory.find(ctx, identity)
+	if err != nil || found {
+		return &post, "", err
+	}
+	holder, other, err := memory.holder(ctx, identity, item)
+	if err != nil || !other {
+		return nil, "", err
+	}
+	return nil, holder.Name, nil
+}
+
+// hold keeps the entry of an item for the post that is about to be claimed. It returns false where there is to be none: another
+// item is at it, or has posted it before.
+func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (before *posted.Post, mine bool) {
+	if source.PostsAgain(p.destination) {
+		return nil, true
+	}
+	before, mine = p.memory.reserve(posted.OfItem(item, source.Spec.URL), item)
+	if mine {
+		p.holds = item.UID
+	}
+	return before, mine
+}
+
+// letGo ends what hold has begun. While nobody knows whether there is a post, the entry stays held.
+func (p *post) letGo(written *v1alpha1.FeedItem) {
+	if p.holds == "" {
+		return
+	}
+	if row := lifecycle.RowOf(written, p.destination); row == nil || !lifecycle.MustLook(row) {
+		p.memory.release(p.holds)
+		p.holds = ""
+	}
+}
+
+// remember notes a post that is known to stand, before that is written on its item: it is seen, whatever becomes of the item.
+func (r *FeedItemReconciler) remember(ctx context.Context, item *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
+	if outcome == nil || !outcome.Posted || p.memory == nil {
+		return
+	}
+	p.memory.remember(ctx, item.UID, posted.OfItem(item, p.source.Spec.URL), outcome.URL)
+}
+
+// alreadyPosted is the outcome of a delivery that is not made.
+func (p *post) alreadyPosted(before posted.Post) lifecycle.DeliveryOutcome {
+	return lifecycle.DeliveryOutcome{Destination: p.destination, AlreadyPosted: true, URL: before.URL}
+}
+
+// sooner has an item looked at again soon whose entry is held by another one.
+func (r *FeedItemReconciler) sooner(result ctrl.Result) ctrl.Result {
+	if result.RequeueAfter == 0 || result.RequeueAfter > heldAgain {
+		result.RequeueAfter = heldAgain
+	}
+	return result
+}
+
+func heldBy(destination, holder string) string {
+	return fmt.Sprintf("FeedDestination %q: the same entry may just have been posted there as FeedItem %s", destination, holder)
+}

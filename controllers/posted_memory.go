@@ -1,0 +1,206 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posted"
+)
+
+// target is where posts go: what was posted by another account, or to another server, says nothing of it.
+type target struct {
+	// destination is the FeedDestination.
+	destination types.NamespacedName
+	server      string
+	account     string
+}
+
+// postedMemories know what was posted to the destinations. An entry of a feed is posted to one of them once, also by the items
+// of a source that was deleted and applied again.
+//
+// What is known is in memory, and is written to FeedMemories a minute later; what a crash cuts off there is found on the
+// items, which say where they were posted. Nothing is decided before both were read.
+type postedMemories struct {
+	Clock    clock.WithDelayedExecution
+	Client   client.Client
+	Live     client.Reader
+	Recorder events.EventRecorder
+	// Namespaces are those that the operator works in; none means all.
+	Namespaces []string
+	// Synced waits until the cache has everything.
+	Synced func(context.Context) bool
+
+	mu    sync.Mutex
+	known map[target]*postedMemory
+	// stopping is set once the operator stops: from then on everything is written at once.
+	stopping bool
+}
+
+// postedMemory is what was posted at one place, and what is being posted there.
+type postedMemory struct {
+	target
+	all *postedMemories
+
+	mu sync.Mutex
+	// book is nil until it was read.
+	book *posted.Book
+	// versions are those of the objects that the chunks of the book are kept in, by number.
+	versions map[int64]string
+	// reserved has, by what an entry is known by, the item that posts it now, or may have posted it.
+	reserved map[feed.Key]reservation
+	// due is set while a write is to come.
+	due bool
+	// used is when somebody asked last.
+	used time.Time
+
+	writing sync.Mutex
+}
+
+// reservation is an entry that an item posts. Active says that this process is at it.
+type reservation struct {
+	item   types.NamespacedName
+	uid    types.UID
+	active bool
+}
+
+// at returns the memory of a place, read. An error is the API server's.
+func (m *postedMemories) at(ctx context.Context, where target) (*postedMemory, error) {
+	m.mu.Lock()
+	memory := m.known[where]
+	if memory == nil {
+		memory = &postedMemory{target: where, all: m, reserved: map[feed.Key]reservation{}}
+		if m.known == nil {
+			m.known = map[target]*postedMemory{}
+		}
+		m.known[where] = memory
+	}
+	memory.used = m.Clock.Now()
+	m.mu.Unlock()
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	if memory.book != nil {
+		return memory, nil
+	}
+	return memory, memory.read(ctx)
+}
+
+// find returns the post of an entry. Where the object that it is kept in was deleted, which is how a person has the operator
+// forget, it is forgotten.
+func (m *postedMemory) find(ctx context.Context, identity posted.Identity) (posted.Post, bool, error) {
+	for {
+		m.mu.Lock()
+		now := m.all.Clock.Now()
+		post, found := m.book.Find(identity, now)
+		number, kept := m.book.ChunkOf(identity, now)
+		m.mu.Unlock()
+		if !found || !kept {
+			return post, found, nil
+		}
+		there, err := m.isKept(ctx, number)
+		if err != nil || there {
+			return post, there, err
+		}
+		m.mu.Lock()
+		m.forget(ctx, number)
+		m.mu.Unlock()
+	}
+}
+
+// holder returns the item that posts the entry now, or may have posted it, if that is another one than this.
+func (m *postedMemory) holder(ctx context.Context, identity posted.Identity, item *v1alpha1.FeedItem) (types.NamespacedName, bool, error) {
+	for {
+		m.mu.Lock()
+		held, found := m.heldByOther(identity, item)
+		m.mu.Unlock()
+		if !found || held.active {
+			return held.item, found, nil
+		}
+		row, err := m.all.rowOf(ctx, held, m.destination.Name)
+		if err != nil || row != nil && lifecycle.MustLook(row) {
+			return held.item, true, err
+		}
+		if row != nil && row.State == v1alpha1.DeliveryDone { // another operator has noted that
+			m.remember(ctx, held.uid, identity, row.URL)
+		}
+		m.release(held.uid)
+	}
+}
+
+func (m *postedMemory) heldByOther(identity posted.Identity, item *v1alpha1.FeedItem) (reservation, bool) {
+	for _, key := range identity.Telling() {
+		if held, found := m.reserved[key]; found && held.uid != item.UID {
+			return held, true
+		}
+	}
+	return reservation{}, false
+}
+
+// reserve keeps an entry for an item that is about to post it. It returns false where another item holds the entry, or it was
+// posted; then the post is returned.
+func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem) (before *posted.Post, mine bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if post, found := m.book.Find(identity, m.all.Clock.Now()); found {
+		return &post, false
+	}
+	if _, held := m.heldByOther(identity, item); held {
+		return nil, false
+	}
+	m.hold(identity, item, true)
+	return nil, true
+}
+
+func (m *postedMemory) hold(identity posted.Identity, item *v1alpha1.FeedItem, active bool) {
+	for _, key := range identity.Telling() {
+		m.reserved[key] = reservation{client.ObjectKeyFromObject(item), item.UID, active}
+	}
+}
+
+// rest notes that this process is not at a post any more, of which nobody knows yet whether it was made.
+func (m *postedMemory) rest(item types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, held := range m.reserved {
+		if held.uid == item {
+			held.active = false
+			m.reserved[key] = held
+		}
+	}
+}
+
+// release gives up what an item holds: it has not posted, and does not post now.
+func (m *postedMemory) release(item types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop(item)
+}
+
+func (m *postedMemory) drop(item types.UID) {
+	for key, held := range m.reserved {
+		if held.uid == item {
+			delete(m.reserved, key)
+		}
+	}
+}
+
+// remember notes a post of an item, and has it written within the minute.
+func (m *postedMemory) remember(ctx context.Context, item types.UID, identity posted.Identity, url string) {
+	m.mu.Lock()
+	now := m.all.Clock.Now()
+	m.book.Remember(identity, posted.Post{URL: url, Time: now}, now)
+	m.drop(item)
+	m.mu.Unlock()
+	m.writeLater(ctx)
+}
