@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,6 +168,47 @@ func TestASourceThatIsDeletedAndAppliedAgainPostsNothingAgain(t *testing.T) {
 				t.Errorf("it says: %s", message)
 			}
 		})
+	}
+}
+
+// R4.4, R6.4: only so much is in memory of what was posted; the rest is read again when it is asked for, and nothing is posted twice for that.
+func TestWhatIsNotInMemoryOfPostsIsReadAgain(t *testing.T) {
+	t.Parallel()
+	const n = 3
+	w := newWorld(t)
+	w.stop()
+	w.postsInMemory = 1
+	w.start()
+	var read atomic.Int32
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/feedmemories") && strings.Contains(r.URL.RawQuery, "destination") {
+			read.Add(1)
+		}
+		return nil
+	})
+	servers := map[string]*mastodontest.Server{"press": w.mastodon(), "desk": w.mastodon()}
+	webs := map[string]*feedtest.Server{}
+	for to, server := range servers {
+		w.openDestination(to, server.URL)
+		webs[to] = feedtest.New(t)
+		webs[to].List(webs[to].Entries(to, n)...)
+	}
+	again := func(want func(to string) func([]v1alpha1.FeedItem) error) {
+		for to, server := range servers {
+			w.source(to, webs[to].FeedURL(), postsTo(to))
+			w.itemsInTime(to, want(to))
+			w.untilPostsRemembered(to, n)
+			posts(t, server, n)
+			w.remove(to)
+		}
+	}
+	again(func(string) func([]v1alpha1.FeedItem) error { return allProcessed(n) })
+	before := read.Load()
+	for range 2 {
+		again(func(to string) func([]v1alpha1.FeedItem) error { return allSkipped(n, to) })
+	}
+	if more := read.Load() - before; more < 3 {
+		t.Errorf("read %d times: all is in memory", more)
 	}
 }
 

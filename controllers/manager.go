@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -47,6 +48,8 @@ type Options struct {
 	HostInterval time.Duration
 	// Self is the pod of the operator, for Events that are about no object; nil where there is none.
 	Self *corev1.ObjectReference
+	// PostsInMemory is of how many posts, at all destinations, it is known at most without asking the API server; 0 is for 250,000.
+	PostsInMemory int64
 	// Metrics takes the metrics of the controllers; nil for none.
 	Metrics prometheus.Registerer
 	// Namespaces are those that the operator works in; none means all.
@@ -105,6 +108,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	before := &postedMemories{
 		Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
+		Most: cmp.Or(options.PostsInMemory, mostPosts),
 	}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,

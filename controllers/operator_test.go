@@ -77,8 +77,10 @@ type world struct {
 	self *corev1.ObjectReference
 	// metrics are those of the operator, nil for none.
 	metrics prometheus.Registerer
-	marks   *feedtest.Server // of the source that shows what has happened before it was polled
-	log     logr.Logger      // of the manager; where none is set, the one of all
+	// postsInMemory is how many posts are; 0 is for the default.
+	postsInMemory int64
+	marks         *feedtest.Server // of the source that shows what has happened before it was polled
+	log           logr.Logger      // of the manager; where none is set, the one of all
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
@@ -177,6 +179,7 @@ func (w *world) start() {
 		RequestsPerHost: cmp.Or(w.perHost, 8),
 		Self:            w.self,
 		Metrics:         w.metrics,
+		PostsInMemory:   w.postsInMemory,
 	})
 	if err != nil {
 		w.t.Fatal(err)

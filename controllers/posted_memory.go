@@ -5,7 +5,10 @@ package controllers
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +44,11 @@ type postedMemories struct {
 	Namespaces []string
 	// Synced waits until the cache has everything.
 	Synced func(context.Context) bool
+	// Most is how many posts are in memory at most.
+	Most int64
+
+	// posts is how many are in memory.
+	posts atomic.Int64
 
 	mu    sync.Mutex
 	known map[target]*postedMemory
@@ -62,8 +70,12 @@ type postedMemory struct {
 	reserved map[feed.Key]reservation
 	// due is set while a write is to come.
 	due bool
-	// used is when somebody asked last.
+	// gone says that it was left out of memory: what is held in it, nobody sees.
+	gone bool
+	// used is when somebody asked last, under the lock of all.
 	used time.Time
+	// size is how many posts it has.
+	size int64
 
 	writing sync.Mutex
 }
@@ -88,12 +100,64 @@ func (m *postedMemories) at(ctx context.Context, where target) (*postedMemory, e
 	}
 	memory.used = m.Clock.Now()
 	m.mu.Unlock()
-	memory.mu.Lock()
-	defer memory.mu.Unlock()
-	if memory.book != nil {
-		return memory, nil
+	m.makeRoom(memory)
+	return memory, memory.load(ctx)
+}
+
+// load reads the memory if it was not yet.
+func (m *postedMemory) load(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.book != nil {
+		return nil
 	}
-	return memory, memory.read(ctx)
+	return m.read(ctx)
+}
+
+// sized notes how many posts it has.
+func (m *postedMemory) sized() {
+	size := int64(m.book.Len())
+	m.all.posts.Add(size - m.size)
+	m.size = size
+}
+
+// makeRoom leaves out of memory what nobody has asked for longest, where there is too much, but for one.
+func (m *postedMemories) makeRoom(but *postedMemory) {
+	if m.posts.Load() <= m.Most {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	oldest := slices.SortedFunc(maps.Values(m.known), func(a, b *postedMemory) int { return a.used.Compare(b.used) })
+	for _, memory := range oldest {
+		if m.posts.Load() > m.Most && memory != but && memory.leave() {
+			delete(m.known, memory.target)
+		}
+	}
+}
+
+// leave marks the memory as left out, unless something is being posted or to be written, or it is just being read.
+func (m *postedMemory) leave() bool {
+	if !m.writing.TryLock() {
+		return false
+	}
+	defer m.writing.Unlock()
+	if !m.mu.TryLock() {
+		return false
+	}
+	defer m.mu.Unlock()
+	for _, held := range m.reserved {
+		if held.active {
+			return false
+		}
+	}
+	if m.due {
+		return false
+	}
+	m.gone = true
+	m.all.posts.Add(-m.size)
+	m.size = 0
+	return true
 }
 
 // find returns the post of an entry. Where the object that it is kept in was deleted, which is how a person has the operator
@@ -152,6 +216,9 @@ func (m *postedMemory) heldByOther(identity posted.Identity, item *v1alpha1.Feed
 func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem) (before *posted.Post, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.gone { // it is read again when the item is looked at again
+		return nil, false
+	}
 	if post, found := m.book.Find(identity, m.all.Clock.Now()); found {
 		return &post, false
 	}
@@ -198,8 +265,16 @@ func (m *postedMemory) drop(item types.UID) {
 // remember notes a post of an item, and has it written within the minute.
 func (m *postedMemory) remember(ctx context.Context, item types.UID, identity posted.Identity, url string) {
 	m.mu.Lock()
+	if m.gone {
+		m.mu.Unlock()
+		if again, err := m.all.at(context.WithoutCancel(ctx), m.target); err == nil { // else its item says it, when it is read
+			again.remember(ctx, item, identity, url)
+		}
+		return
+	}
 	now := m.all.Clock.Now()
 	m.book.Remember(identity, posted.Post{URL: url, Time: now}, now)
+	m.sized()
 	m.drop(item)
 	m.mu.Unlock()
 	m.writeLater(ctx)

@@ -28,6 +28,9 @@ const (
 	postedWrites = time.Minute
 	// unusedMemory is after how long what is not asked for is not kept in memory any more: 5 MB with 20,000 posts.
 	unusedMemory = time.Hour
+	// mostPosts is how many posts are in memory at most, of all destinations: about 60 MB. What is left out is read again, from objects of
+	// 1 MB at most, when somebody asks.
+	mostPosts = 250_000
 	// keptInMemory is of how many destinations it is kept at a start before somebody asks.
 	keptInMemory = 8
 	// expiryInterval is how often FeedMemories are removed whose posts are all too old.
@@ -74,6 +77,7 @@ func (m *postedMemory) read(ctx context.Context) error {
 		m.book = nil
 		return err
 	}
+	m.sized()
 	return nil
 }
 
@@ -248,6 +252,7 @@ func (m *postedMemory) write(ctx context.Context) {
 	m.mu.Lock()
 	m.due = false
 	surplus, chunks := m.book.Drop(m.all.Clock.Now()), m.book.Unwritten()
+	m.sized()
 	m.mu.Unlock()
 	var failed error
 	for _, number := range surplus {
@@ -410,7 +415,7 @@ func (m *postedMemories) readAll(ctx context.Context) error {
 		memory, err := m.at(ctx, where)
 		failed = errors.Join(failed, err)
 		m.mu.Lock()
-		if err == nil && memory.idle() && len(m.known) > keptInMemory {
+		if err == nil && len(m.known) > keptInMemory && memory.leave() {
 			delete(m.known, where)
 		}
 		m.mu.Unlock()
@@ -487,20 +492,8 @@ func (m *postedMemories) rest() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for where, memory := range m.known {
-		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.idle() {
+		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.leave() {
 			delete(m.known, where)
 		}
 	}
-}
-
-// idle says that nothing is being posted, and nothing is to be written.
-func (m *postedMemory) idle() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, held := range m.reserved {
-		if held.active {
-			return false
-		}
-	}
-	return !m.due
 }
