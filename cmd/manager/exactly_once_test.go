@@ -225,7 +225,7 @@ func (n *newsroom) check(t *testing.T, want ending) {
 		if row.Failure == nil || row.Failure.HTTPStatus != http.StatusInternalServerError || row.FailedAttempts != 1 || row.NextRetryTime == nil {
 			t.Errorf("delivery %+v", row)
 		}
-	case v1alpha1.DeliveryQueued, v1alpha1.DeliveryDropped:
+	case v1alpha1.DeliveryQueued, v1alpha1.DeliveryDropped, v1alpha1.DeliveryAlreadyPosted:
 		t.Errorf("%s is no ending", want.state)
 	}
 }
