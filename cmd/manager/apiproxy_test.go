@@ -77,14 +77,19 @@ func newAPIProxy(t *testing.T) *apiProxy {
 		front.CloseClientConnections()
 		front.Close()
 	})
-	p.kubeconfig = fmt.Appendf(nil, `apiVersion: v1
+	p.kubeconfig = openKubeconfig(front.URL)
+	return p
+}
+
+// openKubeconfig reaches an API server that wants no credentials.
+func openKubeconfig(serverURL string) []byte {
+	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 clusters: [{name: proxy, cluster: {server: %q}}]
 users: [{name: nobody, user: {}}]
 contexts: [{name: proxy, context: {cluster: proxy, user: nobody}}]
 current-context: proxy
-`, front.URL)
-	return p
+`, serverURL)
 }
 
 // holdWrite sets a trap for a write that never reaches the API server.

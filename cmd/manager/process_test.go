@@ -34,37 +34,57 @@ func start(t *testing.T, namespace string, flags ...string) *process {
 // startWith runs a manager that reaches the API server by a kubeconfig. It ends with the test.
 func startWith(t *testing.T, kubeconfig []byte, namespace string, flags ...string) *process {
 	t.Helper()
+	p, err := launch(kubeconfigFile(t, kubeconfig), namespace, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("manager %d said:\n%s", p.command.Process.Pid, p.said)
+		}
+	})
+	return p
+}
+
+// kubeconfigFile writes a kubeconfig to a file that is there until the test ends.
+func kubeconfigFile(t *testing.T, kubeconfig []byte) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// launch starts a manager that reaches the API server by the kubeconfig in a file. Kill it.
+func launch(kubeconfigFile, namespace string, flags ...string) (*process, error) {
 	flags = append([]string{
-		"--kubeconfig=" + file, "--namespace=" + namespace, "--allow-cidr=127.0.0.0/8",
+		"--kubeconfig=" + kubeconfigFile, "--namespace=" + namespace, "--allow-cidr=127.0.0.0/8",
 		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--feeds-bind-address=0",
 		"--workers=8", "--poll-workers=2",
 	}, flags...)
 	p := &process{
-		command: exec.CommandContext(context.WithoutCancel(t.Context()), binary, flags...),
+		command: exec.CommandContext(context.Background(), binary, flags...),
 		said:    &journal{changed: make(chan struct{})},
 		gone:    make(chan struct{}),
 	}
 	p.command.Env = append(os.Environ(), "GOMAXPROCS=2") // many run at the same time
 	p.command.Stdout, p.command.Stderr = p.said, p.said
 	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	go func() {
 		p.err = p.command.Wait()
 		close(p.gone)
 	}()
-	t.Cleanup(func() {
-		_ = p.command.Process.Kill()
-		<-p.gone
-		if t.Failed() {
-			t.Logf("manager %d said:\n%s", p.command.Process.Pid, p.said)
-		}
-	})
-	return p
+	return p, nil
+}
+
+// kill ends the process, also one that is frozen or has ended, and waits for it to be gone.
+func (p *process) kill() {
+	_ = p.command.Process.Kill()
+	<-p.gone
 }
 
 // signal sends a signal.
