@@ -15,6 +15,10 @@ TESTFLAGS ?=
 # make test: where property tests begin to draw. The same each time, so that a change is judged by what it changes;
 # RAPID_SEED=0 draws anew.
 RAPID_SEED ?= 20261121
+# make chaos: for how long all is disturbed. It takes a minute or two more until all is at rest.
+CHAOS ?= 5m
+# make chaos: what the plan is drawn from. Without one, another each time, which is said first.
+SEED ?=
 # What the operator says its version is.
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),devel)
 
@@ -45,6 +49,11 @@ devcluster: bin/dev ## Run a local control plane; its data is kept
 .PHONY: test
 test: bin/dev ## Run all tests against a real API server (PACKAGES, TESTFLAGS)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" RAPID_SEED='$(RAPID_SEED)' go test $(RACE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: chaos
+chaos: bin/dev ## Disturb all at random for a while, and account for every entry in the end (CHAOS=5m, SEED)
+	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" CHAOS='$(CHAOS)' SEED='$(SEED)' \
+		go test ./cmd/manager -run '^TestChaos$$' -count 1 -timeout 0 -v
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Lint
