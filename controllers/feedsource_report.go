@@ -19,6 +19,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
@@ -54,7 +55,9 @@ func (r *FeedSourceReconciler) pollSucceeded(
 
 // tell writes down what a poll has to tell, if it is not there, and the counts with it.
 func (r *FeedSourceReconciler) tell(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, said *report) error {
-	if err := r.writeCounted(ctx, source, watch, r.transition, said.apply); err != nil {
+	if err := r.writeCounted(ctx, source, watch, r.transition, func(source *v1alpha1.FeedSource) bool {
+		return !isOutdone(source, said.token, said.generation) && said.apply(source)
+	}); err != nil {
 		return err
 	}
 	watch.untold = nil
@@ -116,6 +119,13 @@ func (r *report) isRecorded(source *v1alpha1.FeedSource) bool {
 		status.LastHandledPoll == r.token && status.ObservedGeneration == r.generation &&
 		status.EffectiveInterval != nil && status.EffectiveInterval.Duration >= r.interval && // a shorter one is told with the next news
 		!heartbeatDue(source, r.at) && !r.movesNow(source)
+}
+
+// isOutdone says of a poll for a token that another process has polled for a newer one meanwhile, the one that stands on the source, and
+// has told of that: this process was frozen, or could not write.
+func isOutdone(live *v1alpha1.FeedSource, token string, generation int64) bool {
+	handled := live.Status.LastHandledPoll
+	return handled != "" && handled != token && handled == derive.PollToken(live) && live.Status.ObservedGeneration >= generation
 }
 
 // apply puts a report on the status, and says whether it was worth it. New items alone are not: they are told by

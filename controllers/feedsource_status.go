@@ -42,6 +42,9 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 	generation, newSpec := source.Generation, source.Status.ObservedGeneration != source.Generation
 	cause := failure.Classify(err)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
+		if isOutdone(source, token, generation) {
+			return
+		}
 		status := &source.Status
 		status.ObservedGeneration, status.LastHandledPoll = generation, token
 		status.LastPollTime = &metav1.Time{Time: now}
