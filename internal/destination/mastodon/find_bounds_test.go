@@ -1,0 +1,75 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mastodon
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+)
+
+// R1.10, R3.13: a server whose statuses all look like the post, and are as long as an answer may be, does not fill the memory of the
+// operator with them.
+func TestWhatIsKeptOfALookIsBounded(t *testing.T) {
+	t.Parallel()
+	const pages, perPage, length = 40, 4, 32 << 10
+	body := string(quote(`<p>Another. <a href="https://example.org/articles/1?a=1&amp;b=2">example.org</a></p><p>` + strings.Repeat("a", length) + `</p>`))
+	var asked atomic.Int64
+	server := serve(t, odd(func(w http.ResponseWriter, _ *http.Request) {
+		page := asked.Add(1)
+		if page > pages {
+			_, _ = fmt.Fprint(w, `[]`)
+			return
+		}
+		var statuses []string
+		for i := range perPage {
+			statuses = append(statuses, fmt.Sprintf(`{"id":"p%d-%d","created_at":"2026-11-20T12:00:00.000Z","content":%s}`, page, i, body))
+		}
+		_, _ = fmt.Fprint(w, "["+strings.Join(statuses, ",")+"]")
+	}))
+	_, _, err := newClient(t, server).Find(t.Context(), destination.Query{Since: start.Add(-10 * time.Minute), Post: wanted})
+	if kept := asked.Load() * perPage * length; !errors.Is(err, destination.ErrTooMany) || kept > 2<<20 {
+		t.Errorf("error %v, after %d MiB of statuses were kept", err, kept>>20)
+	}
+}
+
+// R1.10, R4.4: a look takes the memory of one page at a time, so that an account which posts much can be looked through, however
+// many pages that are; and when a call has ended it holds nothing.
+func TestALookHoldsOnePageAtATime(t *testing.T) {
+	t.Parallel()
+	const posts = 2000
+	server := newServer(t, mastodontest.Options{})
+	for i := range posts {
+		server.Publish(mastodontest.Post{Text: fmt.Sprintf("Other news %d.", i), CreatedAt: start.Add(time.Duration(i-posts) * time.Second)})
+	}
+	way := outbound.New(outbound.Config{
+		UserAgent: "feed-operator/test (+https://example.org)", AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true,
+	})
+	var most int64
+	client := newClientOver(t, server.URL, watching(func() { most = max(most, way.Budget().Usage().Documents) }, way.Transport(outbound.TransportOptions{})))
+	_, found, err := client.Find(t.Context(), destination.Query{Since: start.Add(-24 * time.Hour), Post: wanted})
+	if err != nil || found {
+		t.Errorf("found %t, error %v", found, err)
+	}
+	if held := way.Budget().Usage().Documents; held != 0 || most > 4<<20 {
+		t.Errorf("the look has held %d KiB, and holds %d KiB when it has ended", most>>10, held>>10)
+	}
+}
+
+// watching has something looked at before each request.
+func watching(look func(), next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		look()
+		return next.RoundTrip(r)
+	})
+}
