@@ -25,6 +25,9 @@ const (
 	// maxPages bounds a search: servers answer a token 300 times in five minutes. Mastodon takes 300 posts in three hours, so that
 	// it goes back four days at least, however much else is posted.
 	maxPages = 250
+	// maxCandidates bounds what is kept of the statuses that look like a post, in bytes of their texts: a server may say that all do.
+	// It has hundreds of the longest that servers take.
+	maxCandidates = 2 << 20
 	// unknownClock is how far a server's clock may be behind that says nothing of it.
 	unknownClock = 24 * time.Hour
 )
@@ -93,6 +96,7 @@ func (c *Client) since(at time.Time) time.Time {
 func (c *Client) candidates(ctx context.Context, account api.ID, query destination.Query) ([]candidate, error) {
 	var candidates []candidate
 	var below api.ID
+	kept := 0
 	for range maxPages {
 		statuses, next, err := c.page(ctx, account, below, pageSize)
 		if err != nil {
@@ -113,7 +117,11 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 			linked := content.hasLink(query.Post.Link)
 			if linked || query.Post.Link == "" && query.TextHash != "" || sameWords(content.text, query.Post.Text) {
 				candidates = append(candidates, candidate{status, linked})
+				kept += len(status.Content) + len(status.SpoilerText) + len(status.URL)
 			}
+		}
+		if kept > maxCandidates {
+			return nil, c.tooMany("too many of them look like it")
 		}
 		if passed || ended || next == "" {
 			return candidates, nil
@@ -123,9 +131,13 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 		}
 		below = next
 	}
-	return nil, failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
-		fmt.Sprintf("Whether the post is published cannot be said: after %d pages of the account's statuses at %s "+
-			"those since %s were not all seen.", maxPages, c.server.Host, query.Since.UTC().Format(time.RFC3339)), destination.ErrTooMany)
+	return nil, c.tooMany(fmt.Sprintf("after %d pages those since %s were not all seen", maxPages, query.Since.UTC().Format(time.RFC3339)))
+}
+
+// tooMany is for an account of which not all statuses that matter can be looked at.
+func (c *Client) tooMany(why string) error {
+	return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
+		fmt.Sprintf("Whether the post is published cannot be said by the account's statuses at %s: %s.", c.server.Host, why), destination.ErrTooMany)
 }
 
 // page returns a page of the account's statuses, newest first, and where the next one begins, or

@@ -56,8 +56,9 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, failure.WithoutEchoes(err, t.sent)
 	}
 	t.clock.Answered(sent, t.now(), answer.StatusCode, answer.Header)
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	received := answer.Body // which gives back its room when it is closed; the answer gets another one
+	defer func() { _ = received.Close() }()
+	body, err := io.ReadAll(io.LimitReader(received, maxAnswer+1))
 	if err != nil {
 		return nil, failure.Classify(err)
 	}

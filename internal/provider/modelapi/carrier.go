@@ -79,8 +79,9 @@ func (c *Call) roundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	received := answer.Body // which gives back its room when it is closed; the answer gets another one
+	defer func() { _ = received.Close() }()
+	body, err := io.ReadAll(io.LimitReader(received, maxAnswer+1))
 	if err != nil {
 		return nil, err
 	}
