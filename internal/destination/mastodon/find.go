@@ -116,6 +116,7 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 			content := render(status.Content)
 			linked := content.hasLink(query.Post.Link)
 			if linked || query.Post.Link == "" && query.TextHash != "" || sameWords(content.text, query.Post.Text) {
+				status.Account = api.Account{}
 				candidates = append(candidates, candidate{status, linked})
 				kept += len(status.Content) + len(status.SpoilerText) + len(status.URL)
 			}
