@@ -6,6 +6,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -196,20 +197,25 @@ func refusing(until time.Time) schedule.Availability {
 	return schedule.Availability{State: schedule.StateOpen, Until: until, Failures: 1}
 }
 
+// denied is how an answer begins that comes from a webhook or a policy of the cluster (k8s.io/apiserver, pkg/admission/plugin/webhook/errors and
+// pkg/admission/plugin/policy). What comes after that are their own words, and those may repeat what a feed has written.
+var denied = regexp.MustCompile(`^((Internal error occurred: )?(admission webhook "|failed calling webhook )|\S+ "[^"]*" is forbidden: (\w*AdmissionPolicy|policy) ['"])`)
+
 // extentOf says what the refusal of a write may be about.
 //
-// What a webhook answers reads "admission webhook NAME denied the request", and where it cannot be called "failed calling webhook"
-// (k8s.io/apiserver/pkg/admission/plugin/webhook/errors); errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
+// Errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
 func extentOf(err error) writes.Extent {
 	var answer apierrors.APIStatus
 	_, dropped := errors.AsType[*droppedError](err)
 	switch text := err.Error(); {
 	case dropped:
 		return writes.Object
+	case denied.MatchString(text): // whatever reason it gives: that of most policies is "Invalid"
+		return writes.Namespace
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsGone(err),
 		apierrors.IsAlreadyExists(err), apierrors.IsRequestEntityTooLargeError(err), strings.Contains(text, "etcdserver: request is too large"):
 		return writes.Object
-	case strings.Contains(text, "admission webhook"), strings.Contains(text, "failed calling webhook"), apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err):
 		return writes.Namespace
 	case strings.Contains(text, "etcdserver:"), apierrors.IsUnauthorized(err), apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
 		return writes.Server
