@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,6 +88,8 @@ type otherPosts struct {
 
 	known map[string]bool
 	err   error
+	// places are those of the destinations that were looked at.
+	places map[client.ObjectKey]string
 	// passedOver says that a post which looked like the item's was recorded on another.
 	passedOver bool
 }
@@ -104,8 +107,8 @@ func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query 
 		case !found:
 			return receipt, false, nil
 		}
-		names := namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination)
-		if len(names) == 0 || o.reconciler.found.claim(names[0], string(o.item.UID)+"/"+o.destination) {
+		names := o.namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination)
+		if o.reconciler.found.claim(names, string(o.item.UID)+"/"+o.destination) {
 			return receipt, true, nil
 		}
 		for _, name := range names { // another item is recording it at this moment
@@ -124,12 +127,12 @@ func (o *otherPosts) take(name string) {
 // taken says whether a post is recorded on another item.
 func (o *otherPosts) taken(receipt destination.Receipt) bool {
 	if o.known == nil && o.err == nil {
-		o.known, o.err = o.reconciler.postsOfOthers(o.ctx, o.item, o.destination)
+		o.known, o.err = o.postsOfOthers(o.ctx, o.item, o.destination)
 	}
 	if o.err != nil {
 		return true // nothing can be said
 	}
-	for _, name := range namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination) {
+	for _, name := range o.namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination) {
 		if o.known[name] {
 			o.passedOver = true
 			return true
@@ -142,17 +145,17 @@ func (o *otherPosts) taken(receipt destination.Receipt) bool {
 // namespaces, and two destinations, may post to the same account. It does so live: what an operator that was deposed, and does not know
 // it yet, has recorded a moment ago is in no cache, and with it missing its post would be taken for this item's, which then got none. This
 // is one request for 500 items, for each look that finds what may be the post; there is one where an answer was lost.
-func (r *FeedItemReconciler) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem, destination string) (map[string]bool, error) {
+func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem, destination string) (map[string]bool, error) {
 	const page = 500
 	posted := map[string]bool{}
-	namespaces := r.Namespaces
+	namespaces := o.reconciler.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{""} // all
 	}
 	for _, namespace := range namespaces {
 		list := &v1alpha1.FeedItemList{}
 		for {
-			err := r.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
+			err := o.reconciler.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
 			if err != nil {
 				return nil, err
 			}
@@ -163,7 +166,7 @@ func (r *FeedItemReconciler) postsOfOthers(ctx context.Context, item *v1alpha1.F
 					if other.UID == item.UID && row.Destination == destination {
 						continue
 					}
-					for _, name := range namesOf(row.ID, row.URL, other.Namespace, row.Destination) {
+					for _, name := range o.namesOf(row.ID, row.URL, other.Namespace, row.Destination) {
 						posted[name] = true
 					}
 				}
@@ -176,16 +179,40 @@ func (r *FeedItemReconciler) postsOfOthers(ctx context.Context, item *v1alpha1.F
 	return posted, nil
 }
 
-// namesOf are the names of a post: its URL, and its ID at its destination.
-func namesOf(id, url, namespace, destination string) []string {
+// namesOf are the names of a post: its URL, and its ID at its destination. Each holds for the namespace, whose own posts they are, and for the
+// place that is posted to. What a server says of its posts says nothing of another's: else its owner could take any post of
+// anybody for one of theirs.
+func (o *otherPosts) namesOf(id, url, namespace, destination string) []string {
+	key := client.ObjectKey{Namespace: namespace, Name: destination}
+	place, known := o.places[key]
+	if !known {
+		place = o.placeOf(key)
+		if o.places == nil {
+			o.places = map[client.ObjectKey]string{}
+		}
+		o.places[key] = place
+	}
 	var names []string
 	if url != "" {
-		names = append(names, url)
+		names = append(names, namespace+" "+url, place+" "+url)
 	}
 	if id != "" {
-		names = append(names, namespace+"/"+destination+"#"+id)
+		names = append(names, namespace+"/"+destination+"#"+id, place+"#"+id)
 	}
 	return names
+}
+
+// placeOf names the server and the account that a destination posts to; where it is not known, or not answering for them, the destination.
+func (o *otherPosts) placeOf(key client.ObjectKey) string {
+	var described v1alpha1.FeedDestination
+	err := o.reconciler.Client.Get(o.ctx, key, &described)
+	if err == nil && described.Status.ObservedGeneration == described.Generation &&
+		meta.IsStatusConditionTrue(described.Status.Conditions, v1alpha1.ConditionReady) {
+		if where, can := targetOf(&described, nil); can && where.account != "" {
+			return where.server + " " + where.account
+		}
+	}
+	return key.String()
 }
 
 // foundPosts keeps two deliveries that look at the same time from finding the same post.
@@ -194,17 +221,20 @@ type foundPosts struct {
 	by map[string]string
 }
 
-// claim says whether a post that was found may be recorded for a delivery.
-func (f *foundPosts) claim(name, delivery string) bool {
+// claim says whether a post that was found, which has these names, may be recorded for a delivery.
+func (f *foundPosts) claim(names []string, delivery string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, name := range names {
+		if owner, claimed := f.by[name]; claimed && owner != delivery {
+			return false
+		}
+	}
 	if f.by == nil {
 		f.by = map[string]string{}
 	}
-	owner, claimed := f.by[name]
-	if claimed {
-		return owner == delivery
+	for _, name := range names {
+		f.by[name] = delivery
 	}
-	f.by[name] = delivery
 	return true
 }
