@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,9 @@ const (
 	keptInMemory = 8
 	// expiryInterval is how often FeedMemories are removed whose posts are all too old.
 	expiryInterval = time.Hour
+	// mostMemories is how many FeedMemories a destination may have: those of the account that posts, and as many of others. Who the account is
+	// says the server, which may say another each time.
+	mostMemories = 2 * posted.MostChunks
 	// itemsAtOnce is how many items are read one by one; of more, all of their source are listed.
 	itemsAtOnce = 100
 )
@@ -438,7 +442,8 @@ func (m *postedMemories) stop() (due []*postedMemory) {
 	return due
 }
 
-// expire removes the FeedMemories of which all posts are too old, also those of destinations that are gone. One that is
+// expire removes the FeedMemories of which all posts are too old, also those of destinations that are gone, and the oldest where one
+// destination has too many. One that is
 // written meanwhile is another version, which stays. What nobody has asked for lately is read again when somebody does.
 func (m *postedMemories) expire(ctx context.Context) error {
 	m.rest()
@@ -448,6 +453,7 @@ func (m *postedMemories) expire(ctx context.Context) error {
 	}
 	const page = 500
 	var failed error
+	kept := map[client.ObjectKey][]*metav1.PartialObjectMetadata{}
 	for _, namespace := range namespaces {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("FeedMemoryList"))
@@ -458,26 +464,41 @@ func (m *postedMemories) expire(ctx context.Context) error {
 				return errors.Join(failed, err)
 			}
 			for i := range list.Items {
-				failed = errors.Join(failed, m.removeExpired(ctx, &list.Items[i]))
+				found := list.Items[i].DeepCopy() // the next page takes the place of this one
+				if !forgetAfter(found).After(m.Clock.Now()) {
+					failed = errors.Join(failed, m.discard(ctx, found))
+					continue
+				}
+				of := client.ObjectKey{Namespace: found.Namespace, Name: found.Labels[v1alpha1.LabelDestination]}
+				kept[of] = append(kept[of], found)
 			}
 			if list.Continue == "" {
 				break
 			}
 		}
 	}
+	for _, memories := range kept {
+		slices.SortFunc(memories, func(a, b *metav1.PartialObjectMetadata) int { return forgetAfter(a).Compare(forgetAfter(b)) })
+		for _, surplus := range memories[:max(0, len(memories)-mostMemories)] {
+			failed = errors.Join(failed, m.discard(ctx, surplus))
+		}
+	}
 	return failed
 }
 
-func (m *postedMemories) removeExpired(ctx context.Context, found *metav1.PartialObjectMetadata) error {
+// forgetAfter is when all posts of a FeedMemory are too old.
+func forgetAfter(found *metav1.PartialObjectMetadata) time.Time {
 	after, err := time.Parse(time.RFC3339, found.Annotations[v1alpha1.AnnotationForgetAfter])
 	if err != nil { // somebody has edited it; the next write sets it right
-		after = found.CreationTimestamp.Add(posted.KeptFor)
+		return found.CreationTimestamp.Add(posted.KeptFor)
 	}
-	if after.After(m.Clock.Now()) {
-		return nil
-	}
+	return after
+}
+
+// discard removes a FeedMemory, if it is still as it was found.
+func (m *postedMemories) discard(ctx context.Context, found *metav1.PartialObjectMetadata) error {
 	object := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}}
-	err = m.Client.Delete(ctx, object, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
+	err := m.Client.Delete(ctx, object, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
