@@ -61,3 +61,39 @@ func TestWhatADestinationRemembersIsBoundedWhateverItsServerSays(t *testing.T) {
 		return err
 	})
 }
+
+// R4.4: a URL that gives each reader a feed of their own, by their credentials, is not one feed: what was posted of one reader's says nothing
+// of another's, though both count their entries from 1.
+func TestOneURLWithOtherCredentialsIsAnotherFeed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	press := w.mastodon()
+	w.openDestination("press", press.URL)
+	web, ofAnn, ofBob := feedtest.New(t), feedtest.New(t), feedtest.New(t)
+	for reader, feed := range map[string]*feedtest.Server{"ann": ofAnn, "bob": ofBob} {
+		entries := feed.Entries(reader, 1)
+		entries[0].GUID = "1"
+		feed.List(entries...)
+		w.secret(reader, "token", "token-of-"+reader)
+	}
+	web.OnRequest(func(rw http.ResponseWriter, r *http.Request) bool {
+		from := ofAnn
+		if strings.HasSuffix(r.Header.Get("Authorization"), "-bob") {
+			from = ofBob
+		}
+		http.Redirect(rw, r, from.FeedURL(), http.StatusFound)
+		return true
+	})
+	for _, reader := range []string{"ann", "bob"} {
+		w.source(reader, web.FeedURL(), postsTo("press"), func(source *v1alpha1.FeedSource) {
+			source.Spec.SecretRef, source.Spec.AllowInsecure = &v1alpha1.SecretReference{Name: reader}, true
+		})
+		items := w.untilEnded(reader, 1)
+		if items[0].Status.Reason != v1alpha1.ReasonNone {
+			t.Errorf("the entry of %s is %s/%s: %+v", reader, items[0].Status.Phase, items[0].Status.Reason, items[0].Status.Deliveries)
+		}
+	}
+	if posts := press.Posts(); len(posts) != 2 {
+		t.Errorf("%d posts of two entries", len(posts))
+	}
+}
