@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
@@ -76,7 +77,7 @@ func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.Feed
 		if err != nil {
 			return nil, false, err
 		}
-		post, found, err := memory.find(ctx, posted.OfItem(item, source.Spec.URL))
+		post, found, err := memory.find(ctx, posted.OfItem(item, derive.FeedOf(source)))
 		if err != nil || !found {
 			return nil, false, err
 		}
@@ -99,7 +100,7 @@ func (r *FeedItemReconciler) postedBefore(ctx context.Context, p *post, item *v1
 	if err != nil {
 		return nil, "", err
 	}
-	identity := posted.OfItem(item, source.Spec.URL)
+	identity := posted.OfItem(item, derive.FeedOf(source))
 	post, found, err := memory.find(ctx, identity)
 	if err != nil || found {
 		return &post, "", err
@@ -117,7 +118,7 @@ func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (befor
 	if source.PostsAgain(p.destination) {
 		return nil, true
 	}
-	before, mine = p.memory.reserve(posted.OfItem(item, source.Spec.URL), item)
+	before, mine = p.memory.reserve(posted.OfItem(item, derive.FeedOf(source)), item)
 	if mine {
 		p.holds = item.UID
 	}
@@ -140,7 +141,7 @@ func (r *FeedItemReconciler) remember(ctx context.Context, item *v1alpha1.FeedIt
 	if outcome == nil || !outcome.Posted || p.memory == nil {
 		return
 	}
-	p.memory.remember(ctx, item.UID, posted.OfItem(item, p.source.Spec.URL), outcome.URL)
+	p.memory.remember(ctx, item.UID, posted.OfItem(item, derive.FeedOf(p.source)), outcome.URL)
 }
 
 // alreadyPosted is the outcome of a delivery that is not made.

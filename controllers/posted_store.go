@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -118,7 +119,7 @@ func (m *postedMemory) complete(ctx context.Context, elsewhere *posted.Book) err
 		}
 		now := m.all.Clock.Now()
 		known := func(item *v1alpha1.FeedItem) bool {
-			identity := posted.OfItem(item, source.Spec.URL)
+			identity := posted.OfItem(item, derive.FeedOf(source))
 			_, here := m.book.Find(identity, now)
 			_, there := elsewhere.Find(identity, now)
 			return here || there
@@ -137,13 +138,13 @@ func (m *postedMemory) complete(ctx context.Context, elsewhere *posted.Book) err
 			switch {
 			case row == nil:
 			case lifecycle.MustLook(row):
-				m.hold(posted.OfItem(item, source.Spec.URL), item, false)
+				m.hold(posted.OfItem(item, derive.FeedOf(source)), item, false)
 			case row.State == v1alpha1.DeliveryDone && !known(item):
 				made := now // also that of a post which is older than is remembered: its item is still there
 				if row.Time != nil && now.Sub(row.Time.Time) < posted.KeptFor {
 					made = row.Time.Time
 				}
-				m.book.Remember(posted.OfItem(item, source.Spec.URL), posted.Post{URL: row.URL, Time: made}, now)
+				m.book.Remember(posted.OfItem(item, derive.FeedOf(source)), posted.Post{URL: row.URL, Time: made}, now)
 			}
 		})
 		if err != nil {

@@ -24,7 +24,7 @@ import (
 // block the deletion of its source.
 func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust, sent *redact.Sent) *v1alpha1.FeedItem {
 	name := feed.ItemName(source.Name, string(source.UID), entry, trust)
-	identity := posted.Of(source.Spec.URL, feed.Identify(entry), trust).String()
+	identity := posted.Of(FeedOf(source), feed.Identify(entry), trust).String()
 	entry = WithoutEchoes(entry, sent)
 	item := &v1alpha1.FeedItem{
 		ObjectMeta: OwnedBy(source, name),
@@ -43,6 +43,15 @@ func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust, sent 
 	item.Spec.Identity = identity
 	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(entry.Content)
 	return item
+}
+
+// FeedOf names the feed that a source reads, for package posted: the URL, and the Secret with which it is read. One URL may give each of its
+// readers another feed.
+func FeedOf(source *v1alpha1.FeedSource) string {
+	if source.Spec.SecretRef == nil {
+		return source.Spec.URL
+	}
+	return source.Spec.URL + "#read with Secret " + source.Spec.SecretRef.Name
 }
 
 // OwnedBy is the metadata of an object that goes when its source goes.
