@@ -48,8 +48,6 @@ type FeedItemReconciler struct {
 	Recordable *recordable
 	// Workers is how many items of one source are worked on at the same time at most (limitOfItems).
 	Workers int
-	// Namespaces are those that the operator works in; none means all.
-	Namespaces []string
 
 	// Background is where deliveries go on that an item has several of.
 	Background *background

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -144,13 +145,14 @@ func (o *otherPosts) taken(receipt destination.Receipt) bool {
 // postsOfOthers lists what is recorded as posted by any other delivery: two sources, even of two
 // namespaces, and two destinations, may post to the same account. It does so live: what an operator that was deposed, and does not know
 // it yet, has recorded a moment ago is in no cache, and with it missing its post would be taken for this item's, which then got none. This
-// is one request for 500 items, for each look that finds what may be the post; there is one where an answer was lost.
+// is one request for 500 items of the namespaces that post to the same account, for each look that finds what may be the post; there is
+// one where an answer was lost.
 func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem, destination string) (map[string]bool, error) {
 	const page = 500
 	posted := map[string]bool{}
-	namespaces := o.reconciler.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = []string{""} // all
+	namespaces, err := o.sharing(ctx, client.ObjectKey{Namespace: item.Namespace, Name: destination})
+	if err != nil {
+		return nil, err
 	}
 	for _, namespace := range namespaces {
 		list := &v1alpha1.FeedItemList{}
@@ -183,15 +185,7 @@ func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem,
 // place that is posted to. What a server says of its posts says nothing of another's: else its owner could take any post of
 // anybody for one of theirs.
 func (o *otherPosts) namesOf(id, url, namespace, destination string) []string {
-	key := client.ObjectKey{Namespace: namespace, Name: destination}
-	place, known := o.places[key]
-	if !known {
-		place = o.placeOf(key)
-		if o.places == nil {
-			o.places = map[client.ObjectKey]string{}
-		}
-		o.places[key] = place
-	}
+	place := o.placeOf(client.ObjectKey{Namespace: namespace, Name: destination})
 	var names []string
 	if url != "" {
 		names = append(names, namespace+" "+url, place+" "+url)
@@ -202,17 +196,41 @@ func (o *otherPosts) namesOf(id, url, namespace, destination string) []string {
 	return names
 }
 
+// sharing are the namespaces that post to the same place as a destination, its own among them.
+func (o *otherPosts) sharing(ctx context.Context, destination client.ObjectKey) ([]string, error) {
+	var all v1alpha1.FeedDestinationList
+	if err := o.reconciler.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	namespaces, place := []string{destination.Namespace}, o.placeOf(destination)
+	for i := range all.Items {
+		other := client.ObjectKeyFromObject(&all.Items[i])
+		if !slices.Contains(namespaces, other.Namespace) && o.placeOf(other) == place {
+			namespaces = append(namespaces, other.Namespace)
+		}
+	}
+	return namespaces, nil
+}
+
 // placeOf names the server and the account that a destination posts to; where it is not known, or not answering for them, the destination.
+// It stays the same during a look.
 func (o *otherPosts) placeOf(key client.ObjectKey) string {
+	if place, known := o.places[key]; known {
+		return place
+	}
+	if o.places == nil {
+		o.places = map[client.ObjectKey]string{}
+	}
+	o.places[key] = key.String()
 	var described v1alpha1.FeedDestination
 	err := o.reconciler.Client.Get(o.ctx, key, &described)
 	if err == nil && described.Status.ObservedGeneration == described.Generation &&
 		meta.IsStatusConditionTrue(described.Status.Conditions, v1alpha1.ConditionReady) {
 		if where, can := targetOf(&described, nil); can && where.account != "" {
-			return where.server + " " + where.account
+			o.places[key] = where.server + " " + where.account
 		}
 	}
-	return key.String()
+	return o.places[key]
 }
 
 // foundPosts keeps two deliveries that look at the same time from finding the same post.

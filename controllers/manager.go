@@ -127,7 +127,6 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Builtin:    options.Builtin,
 		InPlace:    options.InPlace,
 		Workers:    options.ItemWorkers,
-		Namespaces: options.Namespaces,
 		Background: apart,
 		Notifier:   notifier,
 		Recordable: recordable,
