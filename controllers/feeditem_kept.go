@@ -261,7 +261,10 @@ func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.Namesp
 		return err
 	}
 	_, err := known.write(writing, &live, 1)
-	return client.IgnoreNotFound(err)
+	if apierrors.IsNotFound(err) && !worthKeeping(err) { // it is gone meanwhile
+		return nil
+	}
+	return err
 }
 
 // writeLast tries once more to write what is kept, when the operator ends.

@@ -203,7 +203,8 @@ var denied = regexp.MustCompile(`^((Internal error occurred: )?(admission webhoo
 
 // extentOf says what the refusal of a write may be about.
 //
-// Errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
+// A webhook or a policy may answer with any code: 400 is that of a webhook which names none, 422 that of a policy. So their words decide, before
+// the code. Errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
 func extentOf(err error) writes.Extent {
 	var answer apierrors.APIStatus
 	_, dropped := errors.AsType[*droppedError](err)
