@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -40,6 +41,18 @@ func (c *jumpingClock) SetTime(to time.Time) {
 	c.world.untilUpToDate()
 	c.FakeClock.SetTime(to)
 }
+
+// apiTime is the API server's time, which may be set while the timers of the machine run on.
+type apiTime struct {
+	*jumpingClock
+	ahead *atomic.Int64
+}
+
+func (c apiTime) Now() time.Time                   { return c.jumpingClock.Now().Add(time.Duration(c.ahead.Load())) }
+func (c apiTime) Since(at time.Time) time.Duration { return c.Now().Sub(at) }
+
+// Ahead is how far it is ahead of the machine's clock.
+func (c apiTime) Ahead() (time.Duration, bool) { return time.Duration(c.ahead.Load()), true }
 
 // untilUpToDate waits until the operator, where it runs, knows of all that is in the API server now.
 func (w *world) untilUpToDate() {

@@ -55,6 +55,7 @@ type world struct {
 	client    client.WithWatch
 	namespace string
 	clock     *jumpingClock
+	ahead     atomic.Int64 // how far the API server's clock is ahead of that, in nanoseconds
 	builtin   provider.Provider
 	manager   ctrl.Manager
 	faults    faults
@@ -167,7 +168,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	w.lookAt, err = controllers.SetupForTest(w.t.Context(), manager, controllers.Options{
-		Clock:           w.clock,
+		Clock:           apiTime{w.clock, &w.ahead},
 		Outbound:        w.out,
 		Providers:       w.providerOf,
 		Destinations:    w.destinationOf,
