@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/writes"
 )
@@ -215,7 +216,7 @@ func worthKeeping(err error) bool {
 // before that.
 func (r *FeedItemReconciler) writeKept(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, notBefore time.Time) (ctrl.Result, error) {
 	now := r.Clock.Now()
-	if notBefore.After(now) && !r.Writes.held(item.Namespace) {
+	if notBefore.After(now) && believable.Coming(notBefore, now, 2*longestAlone) && !r.Writes.held(item.Namespace) {
 		return ctrl.Result{}, nil // it is woken then
 	}
 	if _, granted := r.mayWork(turn, item); !granted {

@@ -181,5 +181,12 @@ func (r *FeedItemReconciler) wakeAt(item *v1alpha1.FeedItem, at time.Time) {
 	}
 	key := scheduleKey(itemKey, client.ObjectKeyFromObject(item))
 	// In a goroutine of its own, because a fake clock calls back while it holds its lock.
-	r.Clock.AfterFunc(at.Sub(r.Clock.Now()), func() { go r.Waker.wake(key) })
+	r.Clock.AfterFunc(at.Sub(r.Clock.Now()), func() {
+		go func() {
+			r.Waker.wake(key)
+			if at.After(r.Clock.Now()) { // the clock was set back meanwhile: it may not have been the time
+				r.wakeAt(item, at)
+			}
+		}()
+	})
 }

@@ -194,7 +194,7 @@ func (w *itemWrites) wakeSources(ctx context.Context, namespace string, after ti
 
 // refusing is the availability of what is tried once at a time, from then on.
 func refusing(until time.Time) schedule.Availability {
-	return schedule.Availability{State: schedule.StateOpen, Until: until, Failures: 1}
+	return schedule.Availability{State: schedule.StateOpen, Until: until, Failures: 1, Within: writes.LongestWait}
 }
 
 // denied is how an answer begins that comes from a webhook or a policy of the cluster (k8s.io/apiserver, pkg/admission/plugin/webhook/errors and

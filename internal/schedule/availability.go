@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -62,6 +63,8 @@ type Availability struct {
 	// Failures in a row that led here: of calls in StateReady and StateOpen, of refusals for the
 	// same cause in StateCoolingDown and StateQuotaSpent. Failures of other kinds in between add to it.
 	Failures int
+	// Within is how far away Until can be; 0 is for as long as another side may ask for.
+	Within time.Duration
 }
 
 // Remaining is how long the resource must still be left alone: 0 when it may be called, and in
@@ -69,7 +72,7 @@ type Availability struct {
 func (a Availability) Remaining(now time.Time) time.Duration {
 	switch a.State {
 	case StateCoolingDown, StateQuotaSpent, StateOpen:
-		if believable.Coming(a.Until, now, longestWait) {
+		if believable.Coming(a.Until, now, cmp.Or(a.Within, longestWait)) {
 			return max(a.Until.Sub(now), 0)
 		}
 	case StateReady, StateDown:

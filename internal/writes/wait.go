@@ -7,6 +7,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"time"
+
+	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
 const (
@@ -16,6 +18,9 @@ const (
 	// none at all are: who has written nothing yet waits for that as well.
 	longestWait   = 30 * time.Second
 	longestForAll = 5 * time.Second
+	// LongestWait is longer than any of these, with what is added by who waits. A next try that is further away was set by a clock that
+	// was set back since, and is due.
+	LongestWait = 2 * longestWait
 )
 
 // Wait is how long to wait after so many refusals, counted from 1: twice as long each time, up to the longest. It is up to half as
@@ -42,7 +47,7 @@ func (s *stretch) refused(who string, longest time.Duration, now time.Time) (beg
 			s.tries = 0
 		}
 		s.held, s.since = true, now
-	} else if now.Before(s.until) {
+	} else if now.Before(s.until) && believable.Coming(s.until, now, LongestWait) {
 		return false
 	}
 	const many = 1 << 20
