@@ -74,9 +74,10 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	if err := r.Client.Get(ctx, request.NamespacedName, &cached); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
 			r.kept.drop(request.NamespacedName)
-			r.Writes.forget(request.NamespacedName)
+			r.Writes.forget(ctx, request.NamespacedName)
 		}
 		r.open.drop(request.NamespacedName)
+		r.sighted.drop(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	result, err := r.lookAt(ctx, turn, &cached)

@@ -44,6 +44,8 @@ type notification struct {
 	rank  schedule.Rank
 	// text reads again whether it is still to be sent, right before that, and says what; nil: not any more.
 	text func(context.Context) (*destination.Notice, error)
+	// held says whether what comes of a call could not be written down; nil: as of the items of its namespace.
+	held func(context.Context) bool
 	// began is told when the call begins.
 	began func(time.Time)
 	// record writes down what an attempt has come to.
@@ -108,7 +110,7 @@ func (n *notifier) send(ctx context.Context, told *notification, p *post, visibi
 		n.underWay.end(told.about, told.Destination)
 		told.lookAgain(wait)
 	}()
-	if ctx.Err() != nil || n.Writes.held(told.about.GetNamespace()) { // what comes of a call could not be written down
+	if ctx.Err() != nil || n.Writes.held(told.about.GetNamespace()) && (told.held == nil || told.held(ctx)) { // what comes of a call could not be written down
 		return
 	}
 	notice, err := told.text(ctx) // from here on nobody else is at it

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -120,12 +121,35 @@ func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, ro
 			object = live
 			return r.refusalOf(id, live), nil
 		},
+		// There may be no item any more that finds out; and whether a service can be written on is another question.
+		held: func(ctx context.Context) bool {
+			err := r.recordDue(ctx, object, &row)
+			if err != nil {
+				ctrl.LoggerFrom(ctx).V(1).Info("Notice not sent while writes are refused", "error", err.Error())
+			}
+			return err != nil
+		},
 		began: func(time.Time) {},
 		record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
 			return r.recordNotice(ctx, object, outcome)
 		},
 		lookAgain: func(after time.Duration) { r.Waker.serviceLater(id, after) },
 	}
+}
+
+// recordDue writes on a service that a notice is due now, which shows that this can be written on it.
+func (r *serviceReconciler[T, P]) recordDue(ctx context.Context, found P, row *v1alpha1.Notification) error {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	uid, now := found.GetUID(), metav1.NewTime(r.Clock.Now().Truncate(time.Second))
+	return record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+		notice := lifecycle.CredentialsNoticeTo(live.Service(), row.Destination)
+		if live.GetUID() != uid || notice == nil || !stillQueued(&notice.Notification, row) {
+			return false
+		}
+		notice.NextRetryTime = &now
+		return true
+	})
 }
 
 // recordNotice writes down what a notice has come to, whatever happened to the service meanwhile, and logs it.

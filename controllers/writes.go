@@ -81,10 +81,16 @@ func (w *itemWrites) rank(item *v1alpha1.FeedItem) schedule.Rank {
 }
 
 // forget forgets an item that is gone.
-func (w *itemWrites) forget(item client.ObjectKey) {
+func (w *itemWrites) forget(ctx context.Context, item client.ObjectKey) {
+	if w.noteGone(item) {
+		w.wakeSources(ctx, item.Namespace, 0)
+	}
+}
+
+func (w *itemWrites) noteGone(item client.ObjectKey) (tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.judge.Forget(item.Namespace, item.Name, w.Clock.Now())
+	return w.ends(item, w.judge.Forget(item.Namespace, item.Name, w.Clock.Now()))
 }
 
 // ended notes what has become of a write.
@@ -107,7 +113,11 @@ func (w *itemWrites) taken(ctx context.Context, item client.ObjectKey) {
 func (w *itemWrites) noteTaken(item client.ObjectKey) (tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	change := w.judge.Taken(item.Namespace, item.Name, w.Clock.Now())
+	return w.ends(item, w.judge.Taken(item.Namespace, item.Name, w.Clock.Now()))
+}
+
+// ends notes, under the lock, what has ended, and returns whether the sources of the namespace are to say so.
+func (w *itemWrites) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 	if change.NamespaceEnded {
 		delete(w.why, item.Namespace)
 		tell = w.Clock.Now().Sub(change.Since) >= toldHeldAfter

@@ -149,12 +149,25 @@ func (j *Judge) Taken(name, object string, now time.Time) (change Change) {
 	return change
 }
 
-// Forget forgets an object that is gone.
-func (j *Judge) Forget(name, object string, now time.Time) {
-	if at := j.namespaces[name]; at != nil {
-		delete(at.refused, object)
-		j.tidy(name, now)
+// Forget forgets an object that is gone. Where it was the last that is known to be refused, nobody may be left to find out
+// whether writes are taken again: they are taken to be, until the next one is refused.
+func (j *Judge) Forget(name, object string, now time.Time) (change Change) {
+	at := j.namespaces[name]
+	if at == nil || at.refused[object] == (refusal{}) {
+		return change
 	}
+	delete(at.refused, object)
+	if at.stretch.held && len(at.refused) == 0 {
+		change.NamespaceEnded, change.Since, change.Continued = true, at.stretch.since, at.stretch.continued
+		at.stretch.end(now)
+		delete(j.suspects, name)
+	}
+	if j.server.held && len(j.Namespaces()) == 0 {
+		change.ServerEnded, change.Since, change.Continued = true, j.server.since, j.server.continued
+		j.server.end(now)
+	}
+	j.tidy(name, now)
+	return change
 }
 
 // Server says whether no writes at all are taken, and if so, when the next one is worth a try.
