@@ -158,3 +158,21 @@ func TestIntentsThatAreRefusedAreNotSentInALoop(t *testing.T) {
 	refusing.Store(0)
 	w.itemsInTime("news", allProcessed(1))
 }
+
+// R5.1, R4.4: that a post stands is written, and the API server's answer to that gets lost. The destination counts it all the same.
+func TestAPostIsCountedThoughTheAnswerToItsResultIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon()
+	w.openDestination("press", server.URL)
+	lost := w.loseAnswer(`"` + string(v1alpha1.DeliveryDone) + `"`)
+	w.oneItem("press")
+	w.itemsInTime("news", allProcessed(1))
+	w.restart() // what was counted is written then
+	w.untilDestination("press", func(d *v1alpha1.FeedDestination) error {
+		if d.Status.Delivered != 1 || d.Status.LastDeliveryTime == nil {
+			t.Errorf("%d delivered, the last at %v, with %d answers lost", d.Status.Delivered, d.Status.LastDeliveryTime, lost.Load())
+		}
+		return nil
+	})
+}
