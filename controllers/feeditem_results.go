@@ -103,16 +103,26 @@ type deliveryResult struct {
 func (d *deliveryResult) about() string { return "delivery/" + d.post.destination }
 
 func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
-	var written *v1alpha1.FeedItem
+	var written, noted *v1alpha1.FeedItem
 	var history []v1alpha1.HistoryEntry
 	err := d.reconciler.recordItem(ctx, d.post.source, item, tries, func(live *v1alpha1.FeedItem) bool {
-		written, history = nil, live.Status.History
-		if live.UID != d.before.UID || !lifecycle.SettleDelivery(live, d.outcome, d.post.policy, d.at) {
+		written, noted, history = nil, nil, live.Status.History
+		if live.UID != d.before.UID {
+			return false
+		}
+		if !lifecycle.SettleDelivery(live, d.outcome, d.post.policy, d.at) {
+			if row := lifecycle.RowOf(live, d.post.destination); d.outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone && row.ID == d.outcome.ID {
+				noted = live
+			}
 			return false
 		}
 		written = live
 		return true
 	})
+	if err == nil && noted != nil { // the API server took it, and only its answer was lost
+		d.reconciler.Services.posted(d.post.resource)
+		d.reconciler.tell(d.before, noted)
+	}
 	if err != nil || written == nil {
 		return nil, err
 	}
