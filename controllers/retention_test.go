@@ -34,7 +34,7 @@ func keepMost(n int32) func(*v1alpha1.FeedSource) {
 // retain has the finished items of a source looked through, again and again, until so many are left.
 func (w *world) retain(source *v1alpha1.FeedSource, left int) {
 	w.t.Helper()
-	retention := &controllers.RetentionReconciler{Clock: w.clock, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
+	retention := &controllers.RetentionReconciler{Clock: apiTime{w.clock, &w.ahead}, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
 	apitest.Eventually(w.t, func(ctx context.Context) error {
 		if _, err := retention.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)}); err != nil {
 			return err
