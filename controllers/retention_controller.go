@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/seen"
 )
@@ -31,7 +32,20 @@ const (
 	unrememberedFor = 7 * 24 * time.Hour
 	// deletionsAtOnce bounds the deletions of one look, so that no source holds up the others.
 	deletionsAtOnce = 200
+	// mostApart is how far the API server's clock and the machine's may be apart where something is removed for its age: that does not
+	// come back when the clock is set right. apartAgain is when it is looked again.
+	mostApart, apartAgain = 24*time.Hour + believable.Slack, 10 * time.Minute
 )
+
+// clocksApart is how far the API server's clock and the machine's are apart, as far as that is known.
+func clocksApart(clock any) time.Duration {
+	if two, knows := clock.(interface{ Ahead() (time.Duration, bool) }); knows {
+		if ahead, known := two.Ahead(); known {
+			return ahead.Abs()
+		}
+	}
+	return 0
+}
 
 // RetentionReconciler removes finished items once they are older than their source keeps them, or more than it
 // keeps. What was ever seen outlives them in the source's FeedMemory.
@@ -53,6 +67,10 @@ func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
+	if apart := clocksApart(r.Clock); apart > mostApart {
+		ctrl.LoggerFrom(ctx).Info("Nothing is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
+		return lookAgain(now, now.Add(apartAgain)), nil
+	}
 	outlived, next := expire(&source, items, now)
 	if outlived, err = r.unwanted(ctx, &source, outlived, now); err != nil {
 		return ctrl.Result{}, err
