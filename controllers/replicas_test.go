@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -52,11 +53,30 @@ type wrongClock struct {
 func (c wrongClock) Now() time.Time                   { return c.RealClock.Now().Add(c.ahead) }
 func (c wrongClock) Since(at time.Time) time.Duration { return c.Now().Sub(at) }
 
+// hears has an operator hear an API server whose clock is ahead.
+func hears(ahead time.Duration) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			answer, err := next.RoundTrip(r)
+			if err != nil {
+				return nil, err
+			}
+			if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+				answer.Header.Set("Date", date.Add(ahead).UTC().Format(http.TimeFormat))
+			}
+			return answer, nil
+		})
+	}
+}
+
 // replica starts an operator on a machine whose clock is set wrong. It returns what has it look at an item.
-func replica(t *testing.T, namespace string, ahead time.Duration) (lookAt func(kind string, name types.NamespacedName)) {
+func replica(t *testing.T, namespace string, ahead time.Duration, through ...func(http.RoundTripper) http.RoundTripper) (lookAt func(kind string, name types.NamespacedName)) {
 	t.Helper()
 	now := apiclock.New(wrongClock{ahead: ahead})
 	reaching := rest.CopyConfig(server.Config)
+	for _, wrap := range through {
+		reaching.Wrap(wrap)
+	}
 	reaching.Wrap(now.Wrap)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme: apitest.Scheme(), Cache: controllers.CacheOptions(namespace), Client: controllers.ClientOptions(),
@@ -94,58 +114,9 @@ func TestReplicasWhoseClocksDifferDoNotPostTwice(t *testing.T) {
 	for _, skew := range []time.Duration{70 * time.Second, time.Hour, 24 * time.Hour} {
 		t.Run(skew.String(), func(t *testing.T) {
 			t.Parallel()
-			w := &world{t: t, api: server, client: server.Client, namespace: server.Namespace(t)} // without an operator of its own
-			press := mastodontest.New(mastodontest.Options{Token: accessToken, TokenMayRead: true, Keys: mastodontest.IgnoresKeys, Version: mastodontest.GoToSocial})
-			t.Cleanup(press.Close)
-			gate, asked := make(chan struct{}), make(chan struct{})
-			release := sync.OnceFunc(func() { close(gate) })
-			t.Cleanup(release)
-			var calls atomic.Int32
-			press.OnPost(func(*mastodontest.Pending) bool {
-				if calls.Add(1) == 1 {
-					close(asked)
-					<-gate
-				}
-				return false
-			})
-
-			replica(t, w.namespace, -skew/2)
-			w.lookAt = func(string, types.NamespacedName) {}
-			w.openDestination("press", press.URL)
-			web := feedtest.New(t)
-			web.List(web.Entries("news", 1)...)
-			w.source("news", web.FeedURL(), postsTo("press"))
-			select {
-			case <-asked:
-			case <-time.After(2 * time.Minute):
-				t.Fatal("nobody posts")
-			}
-
-			second := replica(t, w.namespace, skew/2)
-			items, err := w.items(t.Context(), "news")
-			if err != nil || len(items) != 1 {
-				t.Fatalf("%d items, %v", len(items), err)
-			}
-			others := feedtest.NewAt(t, "127.0.0.77")
-			for i := range 5 { // each shows that somebody works, for a while
-				second(controllers.ItemKey, client.ObjectKeyFromObject(&items[0]))
-				name := fmt.Sprintf("other-%d", i)
-				w.source(name, others.FeedURL())
-				w.untilSource(name, func(source *v1alpha1.FeedSource) error {
-					if source.Status.LastPollTime == nil {
-						return errors.New("not polled yet")
-					}
-					return nil
-				})
-			}
-			if got := calls.Load(); got != 1 {
-				t.Errorf("%d requests to post while one is under way", got)
-			}
-			release()
-			item := w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
-			if posts := press.Posts(); len(posts) != 1 || item.Status.Deliveries[0].ID != posts[0].ID {
-				t.Errorf("%d posts; delivery %+v", len(posts), item.Status.Deliveries[0])
-			}
+			item := postedOnceBy(t,
+				func(namespace string) { replica(t, namespace, -skew/2) },
+				func(namespace string) func(string, types.NamespacedName) { return replica(t, namespace, skew/2) })
 			for name, at := range map[string]*metav1.Time{"first attempt": item.Status.Deliveries[0].FirstAttemptTime, "last check": item.Status.LastCheckTime} {
 				if off := at.Sub(item.CreationTimestamp.Time).Abs(); off > 2*time.Minute {
 					t.Errorf("%s is %s off the API server's time", name, off)
@@ -153,4 +124,78 @@ func TestReplicasWhoseClocksDifferDoNotPostTwice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// R4.4, R3.14: so it is where the API servers' clocks differ: there are several behind a load balancer, or the clock of the only one is set
+// forward while an operator is in the call to post, and another one takes over.
+func TestReplicasOfAPIServersWhoseClocksDifferDoNotPostTwice(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{70 * time.Second, time.Hour, 24 * time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			t.Parallel()
+			postedOnceBy(t,
+				func(namespace string) { replica(t, namespace, 0) },
+				func(namespace string) func(string, types.NamespacedName) {
+					return replica(t, namespace, 0, hears(ahead))
+				})
+		})
+	}
+}
+
+// postedOnceBy has an operator begin to post an item, and another one work on it meanwhile, and checks that it is posted once.
+func postedOnceBy(t *testing.T, first func(namespace string), second func(namespace string) func(string, types.NamespacedName)) *v1alpha1.FeedItem {
+	t.Helper()
+	w := &world{t: t, api: server, client: server.Client, namespace: server.Namespace(t)} // without an operator of its own
+	press := mastodontest.New(mastodontest.Options{Token: accessToken, TokenMayRead: true, Keys: mastodontest.IgnoresKeys, Version: mastodontest.GoToSocial})
+	t.Cleanup(press.Close)
+	gate, asked := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(release)
+	var calls atomic.Int32
+	press.OnPost(func(*mastodontest.Pending) bool {
+		if calls.Add(1) == 1 {
+			close(asked)
+			<-gate
+		}
+		return false
+	})
+
+	first(w.namespace)
+	w.lookAt = func(string, types.NamespacedName) {}
+	w.openDestination("press", press.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	w.source("news", web.FeedURL(), postsTo("press"))
+	select {
+	case <-asked:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("nobody posts")
+	}
+
+	lookAt := second(w.namespace)
+	items, err := w.items(t.Context(), "news")
+	if err != nil || len(items) != 1 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	others := feedtest.NewAt(t, "127.0.0.77")
+	for i := range 5 { // each shows that somebody works, for a while
+		lookAt(controllers.ItemKey, client.ObjectKeyFromObject(&items[0]))
+		name := fmt.Sprintf("other-%d", i)
+		w.source(name, others.FeedURL())
+		w.untilSource(name, func(source *v1alpha1.FeedSource) error {
+			if source.Status.LastPollTime == nil {
+				return errors.New("not polled yet")
+			}
+			return nil
+		})
+	}
+	if got := calls.Load(); got != 1 {
+		t.Errorf("%d requests to post while one is under way", got)
+	}
+	release()
+	item := w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+	if posts := press.Posts(); len(posts) != 1 || item.Status.Deliveries[0].ID != posts[0].ID {
+		t.Errorf("%d posts; delivery %+v", len(posts), item.Status.Deliveries[0])
+	}
+	return item
 }
