@@ -51,6 +51,9 @@ type apiTime struct {
 func (c apiTime) Now() time.Time                   { return c.jumpingClock.Now().Add(time.Duration(c.ahead.Load())) }
 func (c apiTime) Since(at time.Time) time.Duration { return c.Now().Sub(at) }
 
+// Passed is how much time has passed, by the machine's timers.
+func (c apiTime) Passed() time.Duration { return c.jumpingClock.Now().Sub(time.Unix(0, 0)) }
+
 // Ahead is how far it is ahead of the machine's clock.
 func (c apiTime) Ahead() (time.Duration, bool) { return time.Duration(c.ahead.Load()), true }
 

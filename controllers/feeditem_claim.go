@@ -52,6 +52,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 		return nil, err
 	}
 	p.letGo(item)
+	r.sighted.written(item)
 	r.tellDelivery(history, item, p, p.decided)
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
 		r.tell(before, item)

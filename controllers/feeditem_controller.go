@@ -58,6 +58,7 @@ type FeedItemReconciler struct {
 	kept     keptResults
 	found    foundPosts
 	underWay deliveriesUnderWay
+	sighted  sightedIntents
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems,verbs=get;list;watch;create;delete
@@ -92,6 +93,7 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 // lookAt is Reconcile for an item of which the cached form is known.
 func (r *FeedItemReconciler) lookAt(ctx context.Context, turn *schedule.Turn, cached *v1alpha1.FeedItem) (ctrl.Result, error) {
 	name := client.ObjectKeyFromObject(cached)
+	r.sighted.see(cached, r.Clock)
 	if notBefore, kept := r.kept.has(name); kept {
 		return r.writeKept(ctx, turn, cached, notBefore)
 	}

@@ -25,7 +25,7 @@ import (
 // the item for the others.
 func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
 	view := r.freed(item, releasesOf(ctx, r.Client, item))
-	due, err := r.duePosts(ctx, view, source)
+	due, err := r.duePosts(ctx, item, view, source)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -239,8 +239,8 @@ func openDeliveries(item *v1alpha1.FeedItem) int {
 	return open
 }
 
-// duePosts returns the deliveries of an item that there is something to do for now.
-func (r *FeedItemReconciler) duePosts(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]*post, error) {
+// duePosts returns the deliveries of an item, as it is once what is released is free, that there is something to do for now.
+func (r *FeedItemReconciler) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]*post, error) {
 	var due []*post
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
@@ -251,6 +251,10 @@ func (r *FeedItemReconciler) duePosts(ctx context.Context, item *v1alpha1.FeedIt
 		p, err := r.postTo(ctx, source, row.Destination)
 		if err != nil {
 			return nil, err
+		}
+		if wait := r.sighted.remaining(live, lifecycle.RowOf(live, row.Destination), p.timeout, r.Clock); wait > 0 { // somebody may be in the call, by whatever clock
+			r.wakeAt(item, r.Clock.Now().Add(wait))
+			continue
 		}
 		due = append(due, p)
 	}

@@ -22,6 +22,7 @@ import (
 // where the result does not belong on it any more, or is still to come. A stop of the manager does
 // not end a call. One that has failed in a way that may pass in seconds is made again, apart (R3.3).
 func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+	r.sighted.see(item, r.Clock)
 	outcome, wait := r.call(ctx, item, p)
 	if outcome == nil {
 		return item, nil

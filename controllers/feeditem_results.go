@@ -127,6 +127,7 @@ func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tri
 		return nil, err
 	}
 	d.post.letGo(written)
+	d.reconciler.sighted.written(written)
 	d.reconciler.tellDelivery(history, written, d.post, &d.outcome)
 	d.reconciler.tell(d.before, written)
 	return written, nil

@@ -78,6 +78,9 @@ func (c *Clock) Now() time.Time {
 	return c.own().Add(ahead)
 }
 
+// Passed returns how much time has passed since the clock was made, whatever any clock was set to.
+func (c *Clock) Passed() time.Duration { return c.passed() }
+
 // Since returns how long ago a time of the API server's was.
 func (c *Clock) Since(at time.Time) time.Duration { return c.Now().Sub(at) }
 
