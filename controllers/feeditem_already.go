@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
@@ -109,7 +111,11 @@ func (r *FeedItemReconciler) postedBefore(ctx context.Context, p *post, item *v1
 	if err != nil || !other {
 		return nil, "", err
 	}
-	return nil, holder.Name, nil
+	if holder.gone && !holder.settled.After(r.Clock.Now()) {
+		p.doubt = &holder
+		return nil, "", nil
+	}
+	return nil, holder.item.Name, nil
 }
 
 // hold keeps the entry of an item for the post that is about to be claimed. It returns false where there is to be none: another
@@ -118,11 +124,32 @@ func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (befor
 	if source.PostsAgain(p.destination) {
 		return nil, true
 	}
-	before, mine = p.memory.reserve(posted.OfItem(item, derive.FeedOf(source)), item)
+	now := p.memory.all.Clock.Now()
+	before, mine = p.memory.reserve(posted.OfItem(item, derive.FeedOf(source)), item, attempt{
+		since: now, settled: now.Add(p.timeout + lifecycle.SettleTime), textHash: destination.TextHash(p.publication),
+	})
 	if mine {
 		p.holds = item.UID
 	}
 	return before, mine
+}
+
+// endDoubt finds out whether an entry was posted by an item that is gone, whose key nobody can use again.
+func (r *FeedItemReconciler) endDoubt(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post,
+	row v1alpha1.Delivery,
+) *lifecycle.DeliveryOutcome {
+	row.FirstAttemptTime, row.TextHash = &metav1.Time{Time: p.doubt.since}, p.doubt.textHash
+	outcome := r.find(ctx, item, source, p, &row)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case outcome == nil:
+		outcome = &lifecycle.DeliveryOutcome{Unverifiable: true}
+	}
+	if !outcome.Looking {
+		p.memory.release(p.doubt.uid)
+	}
+	return outcome
 }
 
 // letGo ends what hold has begun. While nobody knows whether there is a post, the entry stays held.

@@ -30,6 +30,11 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 		if p.memory, err = r.Posted.at(ctx, p.target); err != nil {
 			return nil, err // nothing is posted before it is known what was
 		}
+		if p.decided == nil && p.doubt != nil {
+			if p.decided = r.endDoubt(ctx, view, source, p, freed); p.decided == nil {
+				return nil, nil // the manager is stopping
+			}
+		}
 		r.remember(ctx, item, p, p.decided)
 		p.publication, unfit = r.compose(p, item, source)
 	}

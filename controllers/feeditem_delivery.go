@@ -155,7 +155,7 @@ func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn,
 		return nil
 	}
 	before, holder, err := r.postedBefore(ctx, p, item, wants)
-	if err != nil || holder != "" {
+	if err != nil || holder != "" || p.doubt != nil {
 		return nil
 	}
 	if before != nil {

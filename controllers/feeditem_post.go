@@ -43,6 +43,8 @@ type post struct {
 	memory *postedMemory
 	// heldBy is the item that posts the same entry there now, or may have posted it.
 	heldBy string
+	// doubt is set where an item that is gone may have posted the entry.
+	doubt *reservation
 	// holds is the item whose entry is kept for this post.
 	holds types.UID
 	// publication is what is posted, made when there is a ticket.

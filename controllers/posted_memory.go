@@ -85,6 +85,24 @@ type reservation struct {
 	item   types.NamespacedName
 	uid    types.UID
 	active bool
+	attempt
+	// gone says that the item is gone, so that nobody else will find out whether it was posted.
+	gone bool
+}
+
+// attempt is how an entry may have been posted: since when, with which text, and from when on its post can be looked for.
+type attempt struct {
+	since, settled time.Time
+	textHash       string
+}
+
+// attemptOf is what an item says of a post that may have been made.
+func attemptOf(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, now time.Time) attempt {
+	as := attempt{since: lifecycle.AttemptedSince(item, row, now), textHash: row.TextHash}
+	if row.NotAfter != nil {
+		as.settled = row.NotAfter.Add(lifecycle.SettleTime)
+	}
+	return as
 }
 
 // at returns the memory of a place, read. An error is the API server's.
@@ -183,19 +201,20 @@ func (m *postedMemory) find(ctx context.Context, identity posted.Identity) (post
 }
 
 // holder returns the item that posts the entry now, or may have posted it, if that is another one than this.
-func (m *postedMemory) holder(ctx context.Context, identity posted.Identity, item *v1alpha1.FeedItem) (types.NamespacedName, bool, error) {
+func (m *postedMemory) holder(ctx context.Context, identity posted.Identity, item *v1alpha1.FeedItem) (reservation, bool, error) {
 	for {
 		m.mu.Lock()
 		held, found := m.heldByOther(identity, item)
 		m.mu.Unlock()
 		if !found || held.active {
-			return held.item, found, nil
+			return held, found, nil
 		}
 		row, err := m.all.rowOf(ctx, held, m.destination.Name)
-		if err != nil || row != nil && lifecycle.MustLook(row) {
-			return held.item, true, err
+		held.gone = err == nil && row == nil
+		if err != nil || held.gone || lifecycle.MustLook(row) {
+			return held, true, err
 		}
-		if row != nil && row.State == v1alpha1.DeliveryDone { // another operator has noted that
+		if row.State == v1alpha1.DeliveryDone { // another operator has noted that
 			m.remember(ctx, held.uid, identity, row.URL)
 		}
 		m.release(held.uid)
@@ -213,7 +232,7 @@ func (m *postedMemory) heldByOther(identity posted.Identity, item *v1alpha1.Feed
 
 // reserve keeps an entry for an item that is about to post it. It returns false where another item holds the entry, or it was
 // posted; then the post is returned.
-func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem) (before *posted.Post, mine bool) {
+func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem, as attempt) (before *posted.Post, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone { // it is read again when the item is looked at again
@@ -225,13 +244,13 @@ func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem
 	if _, held := m.heldByOther(identity, item); held {
 		return nil, false
 	}
-	m.hold(identity, item, true)
+	m.hold(identity, item, true, as)
 	return nil, true
 }
 
-func (m *postedMemory) hold(identity posted.Identity, item *v1alpha1.FeedItem, active bool) {
+func (m *postedMemory) hold(identity posted.Identity, item *v1alpha1.FeedItem, active bool, as attempt) {
 	for _, key := range identity.Telling() {
-		m.reserved[key] = reservation{client.ObjectKeyFromObject(item), item.UID, active}
+		m.reserved[key] = reservation{item: client.ObjectKeyFromObject(item), uid: item.UID, active: active, attempt: as}
 	}
 }
 

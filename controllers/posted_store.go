@@ -138,7 +138,7 @@ func (m *postedMemory) complete(ctx context.Context, elsewhere *posted.Book) err
 			switch {
 			case row == nil:
 			case lifecycle.MustLook(row):
-				m.hold(posted.OfItem(item, derive.FeedOf(source)), item, false)
+				m.hold(posted.OfItem(item, derive.FeedOf(source)), item, false, attemptOf(item, row, now))
 			case row.State == v1alpha1.DeliveryDone && !known(item):
 				made := now // also that of a post which is older than is remembered: its item is still there
 				if row.Time != nil && now.Sub(row.Time.Time) < posted.KeptFor {
