@@ -256,7 +256,11 @@ func (m *postedMemory) write(ctx context.Context) {
 	defer cancel()
 	m.mu.Lock()
 	m.due = false
-	surplus, chunks := m.book.Drop(m.all.Clock.Now()), m.book.Unwritten()
+	var surplus []int64
+	if clocksApart(m.all.Clock) <= mostApart { // else nobody can say how old a post is
+		surplus = m.book.Drop(m.all.Clock.Now())
+	}
+	chunks := m.book.Unwritten()
 	m.sized()
 	m.mu.Unlock()
 	var failed error
@@ -448,6 +452,10 @@ func (m *postedMemories) stop() (due []*postedMemory) {
 // written meanwhile is another version, which stays. What nobody has asked for lately is read again when somebody does.
 func (m *postedMemories) expire(ctx context.Context) error {
 	m.rest()
+	if apart := clocksApart(m.Clock); apart > mostApart {
+		ctrl.LoggerFrom(ctx).Info("No memory is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
+		return nil
+	}
 	namespaces := m.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{""} // all
