@@ -1,0 +1,75 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
+)
+
+// R4.4, R3.14: the writes of the memory are refused for an hour, in which a source is deleted and applied again.
+func TestWhatCannotBeRememberedForAnHourIsNotPostedAgain(t *testing.T) {
+	t.Parallel()
+	const n = 3
+	w := newWorld(t)
+	server := w.mastodon()
+	w.openDestination("press", server.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", n)...)
+	refused := w.refusesMemories()
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.untilItems("news", allProcessed(n))
+	for range 60 {
+		w.clock.Step(time.Minute)
+	}
+	w.remove("news")
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.untilItems("news", hasItems(n))
+	for range 10 {
+		w.clock.Step(time.Minute)
+	}
+	refused.Store(false)
+	w.untilItems("news", allSkipped(n, "press"))
+	apitest.Eventually(t, func(ctx context.Context) error {
+		w.clock.Step(time.Minute) //nolint:contextcheck // it waits by itself
+		memories, err := w.postMemories(ctx, "press")
+		if err != nil || len(memories) == 0 {
+			return fmt.Errorf("nothing is written: %w", err)
+		}
+		return nil
+	})
+	if posts := len(server.Posts()); posts != n {
+		t.Errorf("%d posts", posts)
+	}
+}
+
+// refusesMemories has the API server refuse what is written of posts, until it is set to false.
+func (w *world) refusesMemories() *atomic.Bool {
+	var on atomic.Bool
+	on.Store(true)
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if !on.Load() || r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/feedmemories") {
+			return nil
+		}
+		body, err := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if err != nil || !strings.Contains(string(body), `"posted":{`) {
+			return nil
+		}
+		return databaseFull.DeepCopy()
+	})
+	return &on
+}
