@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -53,14 +54,17 @@ func (n *town) account(t *testing.T) {
 func (n *town) accountOf(story *story, destinations []string) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	items := n.chronicle.itemsOf(story.name)
-	if reapplied == 0 && len(items) != 1 {
-		say("%d items", len(items))
+	ofSource := map[types.UID]int{}
+	for _, item := range items {
+		if ofSource[item.last.Spec.SourceRef.UID]++; ofSource[item.last.Spec.SourceRef.UID] == 2 {
+			say("it became an item more than once")
+		}
 	}
 	if len(items) == 0 {
-		return wrong
+		return append(wrong, "it is no item")
 	}
 	item := items[len(items)-1]
-	if reapplied == 0 && !n.remembered(item.last) {
+	if !n.remembered(item.last) {
 		say("the memory of its source does not know it")
 	}
 	if item.deleted && !item.unwanted && item.last.Status.Phase != v1alpha1.PhaseProcessed {

@@ -55,11 +55,12 @@ var actions = []action{
 	{9, (*planner).retryOthers},
 	{3, func(p *planner) { p.pollAgain() }},
 
-	// A FeedSource that is deleted and applied again is a new one. That it posts nothing again rests on what a destination remembers of it.
 	{reapplied, (*planner).reapply},
 }
 
-// reapplied is the weight of deleting a FeedSource and applying it again; 0 leaves it out.
+// reapplied is how often a FeedSource is deleted and applied again; 0 leaves it out. A destination writes down what was posted there within a
+// minute, and not what may have been posted: when a replica is killed before, or nobody knows, and the items go with the source, a post is made
+// again.
 const reapplied = 0
 
 // longestOutage is how long a server is away at most.
@@ -226,7 +227,7 @@ func (p *planner) pollAgain() {
 	p.step(p.now, "a person acted", fmt.Sprintf("a person has %s polled", name), func(t *town) string { t.poll(name); return "" })
 }
 
-// reapply deletes a FeedSource, and applies it again once it is gone.
+// reapply deletes a FeedSource, and applies it again.
 func (p *planner) reapply() {
 	name := p.feed()
 	p.step(p.now, "a source applied again", fmt.Sprintf("a person deletes FeedSource %s, and applies it again", name), func(t *town) string { return t.reapply(name) })

@@ -179,17 +179,20 @@ func (c *chronicle) note(story, format string, args ...any) {
 	c.lines = append(c.lines, chronicleLine{time.Since(c.town.began), story, fmt.Sprintf(format, args...)})
 }
 
-// itemsOf are all items that there ever were of a story, the first one first.
-func (c *chronicle) itemsOf(story string) []chronicledItem {
+// all are all items that there ever were, the first one first.
+func (c *chronicle) all() []chronicledItem {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var found []chronicledItem
+	items := make([]chronicledItem, 0, len(c.order))
 	for _, uid := range c.order {
-		if c.items[uid].story == story {
-			found = append(found, *c.items[uid])
-		}
+		items = append(items, *c.items[uid])
 	}
-	return found
+	return items
+}
+
+// itemsOf are those of a story.
+func (c *chronicle) itemsOf(story string) []chronicledItem {
+	return slices.DeleteFunc(c.all(), func(item chronicledItem) bool { return item.story != story })
 }
 
 // newest is the item of a story that there is, or nil.

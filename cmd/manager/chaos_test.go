@@ -36,7 +36,7 @@ const (
 // what it changes.
 const (
 	usualChaos = 10 * time.Second
-	usualSeed  = 1
+	usualSeed  = 8
 )
 
 // R1.2, R2.8, R2.10, R3.7, R3.10, R3.14, R4.4: whatever happens to the operator, to what it talks to and to what it reads, each entry that was ever listed
@@ -224,6 +224,7 @@ func (n *town) sourcesAtRest(ctx context.Context, polled map[string]string) erro
 // itemsAtRest says which items have not ended as they should. What was given up while all was disturbed a person retries, once: helped holds the
 // versions of which that is done.
 func (n *town) itemsAtRest(ctx context.Context, helped map[string]bool) error {
+	n.collect()
 	var open []string
 	for _, name := range feedNames {
 		for _, story := range n.plan.feeds[name].stories {

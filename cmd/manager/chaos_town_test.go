@@ -269,26 +269,39 @@ func (n *town) remembered(item *v1alpha1.FeedItem) bool {
 	return false
 }
 
-// reapply has a person delete a FeedSource, and apply it again. Its items go as fast as the garbage collector is: here there is none, so
-// they are deleted as well.
+// reapply has a person delete a FeedSource, and apply it again at once.
 func (n *town) reapply(name string) string {
 	source := n.source(name)
-	for _, story := range n.plan.feeds[name].stories {
-		for _, item := range n.chronicle.itemsOf(story.name) {
-			n.chronicle.deletedByPerson(item.last.UID)
-		}
+	if err := server.Client.Delete(n.ctx, source); err != nil {
+		n.fail("delete FeedSource %s: %v", name, err)
 	}
-	err := server.Client.Delete(n.ctx, source)
-	if err == nil {
-		err = server.Client.DeleteAllOf(n.ctx, &v1alpha1.FeedItem{}, client.InNamespace(n.namespace), client.MatchingLabels{v1alpha1.LabelSource: name})
-	}
-	if err == nil {
-		err = server.Client.Create(n.ctx, n.source(name))
-	}
-	if err != nil {
+	if err := server.Client.Create(n.ctx, source); err != nil {
 		n.fail("apply FeedSource %s again: %v", name, err)
 	}
+	n.collect()
 	return ""
+}
+
+// collect removes the items of sources that are gone, as the garbage collector of a cluster does.
+func (n *town) collect() {
+	var sources v1alpha1.FeedSourceList
+	if err := server.Client.List(n.ctx, &sources, client.InNamespace(n.namespace)); err != nil {
+		n.fail("list the sources: %v", err)
+		return
+	}
+	there := map[types.UID]bool{}
+	for i := range sources.Items {
+		there[sources.Items[i].UID] = true
+	}
+	for _, item := range n.chronicle.all() {
+		if item.deleted || there[item.last.Spec.SourceRef.UID] {
+			continue
+		}
+		n.chronicle.deletedByPerson(item.last.UID)
+		if err := client.IgnoreNotFound(server.Client.Delete(n.ctx, item.last.DeepCopy())); err != nil {
+			n.fail("delete %s: %v", item.last.Name, err)
+		}
+	}
 }
 
 // breakNetwork makes the network before a server do what a fault says.
