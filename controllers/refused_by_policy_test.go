@@ -175,7 +175,7 @@ func (w *world) policy() (allow func()) {
 	}
 	tried := 0
 	refuses := func(want bool) {
-		await(w.t, func() error {
+		await(w.t, func() error { //nolint:contextcheck // it waits by itself
 			tried++
 			patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":{"retryCount":%d}}`, tried))
 			err := w.client.Status().Patch(ctx, probe.DeepCopy(), patch)

@@ -87,7 +87,7 @@ var feedSourceRules = map[string]rule{
 	"what was posted before has two choices": rule{kind: "FeedSource", field: "spec.notifications[].alreadyPosted", valid: []any{absent{}}, invalid: []refusal{
 		{"sometimes", "supported values"},
 	}}.beside(map[string]any{"spec.notifications[].name": "admin"}),
-	"only posts of entries can be made again": rule{kind: "FeedSource", field: "spec.notifications", valid: []any{[]any{named(0)}}, invalid: []refusal{
+	"only posts of entries can be made again": {kind: "FeedSource", field: "spec.notifications", valid: []any{[]any{named(0)}}, invalid: []refusal{
 		{[]any{map[string]any{"name": "admin", "alreadyPosted": "Skip"}}, "alreadyPosted is for spec.destinations: a notification is no post of an entry"},
 	}},
 	"somebody who is notified has a name":              texts("FeedSource", "spec.notifications[].name", true, 253),
