@@ -171,6 +171,31 @@ func TestASourceThatIsDeletedAndAppliedAgainPostsNothingAgain(t *testing.T) {
 	}
 }
 
+// R4.4: what was posted is written down as soon as items go that say so: an operator that is killed right after that has forgotten nothing.
+func TestPostsOfItemsThatGoAreWrittenDownAtOnce(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	w := newWorld(t)
+	server := w.mastodon()
+	w.openDestination("press", server.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", n)...)
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.untilItems("news", allProcessed(n))
+	w.remove("news")
+	apitest.Eventually(t, func(ctx context.Context) error { // no minute passes
+		memories, err := w.postMemories(ctx, "press")
+		if err != nil || len(memories) != 1 || memories[0].Posted.Posts != n {
+			return fmt.Errorf("%d memories: %w", len(memories), err)
+		}
+		return nil
+	})
+	w.crashUnremembered()
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.untilItems("news", allSkipped(n, "press"))
+	posts(t, server, n)
+}
+
 // R4.4, R6.4: only so much is in memory of what was posted; the rest is read again when it is asked for, and nothing is posted twice for that.
 func TestWhatIsNotInMemoryOfPostsIsReadAgain(t *testing.T) {
 	t.Parallel()

@@ -78,6 +78,8 @@ type postedMemory struct {
 	size int64
 
 	writing sync.Mutex
+	// hurries is set while a write is made before its time.
+	hurries atomic.Bool
 }
 
 // reservation is an entry that an item posts. Active says that this process is at it.

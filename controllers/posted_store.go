@@ -256,6 +256,10 @@ func (m *postedMemory) write(ctx context.Context) {
 	defer cancel()
 	m.mu.Lock()
 	m.due = false
+	if m.book == nil { // it could not be read
+		m.mu.Unlock()
+		return
+	}
 	var surplus []int64
 	if clocksApart(m.all.Clock) <= mostApart { // else nobody can say how old a post is
 		surplus = m.book.Drop(m.all.Clock.Now())
@@ -430,6 +434,31 @@ func (m *postedMemories) readAll(ctx context.Context) error {
 		m.mu.Unlock()
 	}
 	return failed
+}
+
+// writeNow has what was posted at the destinations of a namespace written at once: an item of it is gone, or a source goes, and with
+// them what else says so.
+func (m *postedMemories) writeNow(ctx context.Context, namespace string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	for where, memory := range m.known {
+		if where.destination.Namespace == namespace && memory.waits() && memory.hurries.CompareAndSwap(false, true) {
+			go func() {
+				defer memory.hurries.Store(false)
+				memory.write(ctx)
+			}()
+		}
+	}
+}
+
+// waits says that something is to be written, as far as that can be said at once.
+func (m *postedMemory) waits() bool {
+	if !m.mu.TryLock() { // it is being read, or somebody is at it for a moment
+		return true
+	}
+	defer m.mu.Unlock()
+	return m.due
 }
 
 // stop has everything written at once from now on, and returns what is to be written.
