@@ -36,14 +36,14 @@ var actions = []action{
 	}},
 	{3, func(p *planner) { p.answerPosts(p.pressOrMirror(), "answers 503 to posts", failsBefore) }},
 	{4, func(p *planner) { p.answerPosts(p.pressOrMirror(), "answers 429 to posts", tooMany) }},
-	{8, (*planner).publishLate},
+	{6, (*planner).publishLate},
 	{4, (*planner).disturbDesk},
 	{4, func(p *planner) { p.breakNetwork(model, refused, requestLost, answerLost, answerCut) }},
 	{4, (*planner).breakModel},
 	{3, func(p *planner) { p.breakNetwork(p.feed(), refused, requestLost, answerLost, answerCut) }},
 
 	// The clocks.
-	{8, (*planner).setClocks},
+	{10, (*planner).setClocks},
 
 	// What the feeds list.
 	{24, (*planner).news},
@@ -118,7 +118,7 @@ func (p *planner) publishLate() {
 	if p.spell(whom, lasts, fmt.Sprintf("publishes %s late, without an answer", late),
 		func(t *town) string { t.accounts[whom].onPost(t.accounts[whom].publishAfter(late)); return "" },
 		func(t *town) string { t.accounts[whom].onPost(nil); return "" }) {
-		p.busy[clocks] = max(p.busy[clocks], p.now+lasts+late+calm)
+		p.late = max(p.late, p.now+lasts+late+calm)
 	}
 }
 
@@ -152,10 +152,13 @@ var skews = []time.Duration{0, time.Minute, -time.Minute, time.Hour, -time.Hour,
 // setClocks sets the operator's clock, which is to set that of all others the other way.
 func (p *planner) setClocks() {
 	ahead := skews[p.IntN(len(skews))]
-	if p.busy[clocks] > p.now {
+	if ahead > p.ahead && p.late > p.now {
+		ahead = -ahead
+	}
+	if ahead == p.ahead || ahead > p.ahead && p.late > p.now {
 		return
 	}
-	p.busy[clocks] = p.now + 2*time.Second
+	p.ahead = ahead
 	p.plan.latest = max(p.plan.latest, ahead)
 	p.step(p.now, "clocks set", fmt.Sprintf("%s: all others are %s ahead of the operator's", clocks, ahead), func(t *town) string {
 		t.setClocks(ahead)

@@ -61,11 +61,15 @@ type planner struct {
 	now  time.Duration
 	// busy is until when nothing more is to happen to something.
 	busy map[string]time.Duration
+	// ahead is how far the clocks are ahead of the operator's now.
+	ahead time.Duration
+	// late is until when a server may still be at a post of which nobody has heard. Who sets the API server's clock ahead before makes the
+	// operator believe that it has waited long enough.
+	late time.Duration
 }
 
-// calm is how long after a server has published late nobody sets the clocks: who moves the API server's clock ahead while a server is still
-// at a post makes the operator believe that its time to settle has passed.
-const calm = settleTime + 10*time.Second
+// calm is how long after a server has published late nobody sets the clocks of all others ahead.
+const calm = 2 * time.Second
 
 // newPlan draws a plan.
 func newPlan(seed uint64, duration time.Duration) *plan {
