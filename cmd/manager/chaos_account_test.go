@@ -90,6 +90,11 @@ func (n *town) accountOf(story *story, destinations []string) (wrong []string) {
 		if len(items) > 1 && most == 0 && !story.spoiled { // of a source that was applied again: one of those before may have been posted
 			most = 1
 		}
+		for _, before := range items[:len(items)-1] {
+			if before.deleted && n.chronicle.forgotten(before, name) {
+				most++
+			}
+		}
 		if len(posts) < least || len(posts) > most {
 			say("%d posts at %s, want %d to %d:%s", len(posts), name, least, most, inShort(posts))
 			continue

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 // chronicle is what was seen to happen to a town, by those who are no part of the operator: each state of each item, in the API
@@ -31,6 +32,8 @@ type chronicle struct {
 	order []types.UID
 	// lost is when replicas have ended without writing down what they had counted.
 	lost []time.Time
+	// gone is when replicas have ended, or were frozen: another one may go on, and knows only what is written down.
+	gone []time.Time
 	// hiccups is when an answer of the model may have been lost: it was frozen or ended who had asked, or the network broke.
 	hiccups []time.Time
 	// answers counts the summaries that the model has written, by story.
@@ -218,6 +221,26 @@ func (c *chronicle) uncounted(destination string) int64 {
 		}
 	}
 	return missing
+}
+
+// forgotten says that a post of an item that was deleted may be forgotten. A destination writes down what was posted there within a minute
+// where it can, and not what may have been posted: who goes on after a replica has gone knows nothing of that.
+func (c *chronicle) forgotten(item chronicledItem, destination string) bool {
+	const atMost = time.Minute + longestOutage
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if row := lifecycle.RowOf(item.last, destination); lifecycle.Announced(row) {
+		return len(c.gone) > 0
+	}
+	done, was := item.done[destination]
+	return was && slices.ContainsFunc(c.gone, func(gone time.Time) bool { return gone.After(done) && gone.Sub(done) < atMost })
+}
+
+// leave notes that a replica has ended, or was frozen.
+func (c *chronicle) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = append(c.gone, time.Now())
 }
 
 // lose notes that what a replica had counted may be lost.

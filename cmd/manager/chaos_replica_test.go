@@ -90,6 +90,7 @@ func (r *keptReplica) run() bool {
 	defer r.mu.Unlock()
 	r.running = nil
 	r.town.chronicle.hiccup()
+	r.town.chronicle.leave()
 	if running.err != nil || r.town.apiDisturbed.Load() {
 		r.town.chronicle.lose()
 	}
@@ -117,6 +118,7 @@ func (r *keptReplica) end(signal syscall.Signal) {
 // freeze stops the replica where it is.
 func (r *keptReplica) freeze() string {
 	r.town.chronicle.hiccup()
+	r.town.chronicle.leave()
 	return r.signal(syscall.SIGSTOP)
 }
 
