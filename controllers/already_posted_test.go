@@ -212,14 +212,16 @@ func TestWhatIsNotInMemoryOfPostsIsReadAgain(t *testing.T) {
 		return nil
 	})
 	servers := map[string]*mastodontest.Server{"press": w.mastodon(), "desk": w.mastodon()}
-	webs := map[string]*feedtest.Server{}
-	for to, server := range servers {
+	order, webs := []string{"press", "desk"}, map[string]*feedtest.Server{}
+	for _, to := range order {
+		server := servers[to]
 		w.openDestination(to, server.URL)
 		webs[to] = feedtest.New(t)
 		webs[to].List(webs[to].Entries(to, n)...)
 	}
 	again := func(want func(to string) func([]v1alpha1.FeedItem) error) {
-		for to, server := range servers {
+		for _, to := range order {
+			server := servers[to]
 			w.source(to, webs[to].FeedURL(), postsTo(to))
 			w.itemsInTime(to, want(to))
 			w.untilPostsRemembered(to, n)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 // setBack are by how much the API server's clock is set back.
@@ -44,6 +45,25 @@ func TestAnAttemptGoesOnThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 			})
 		})
 	}
+}
+
+// R3.3, R3.14: the API server's clock is a day behind for some minutes, in which it is looked when a retry is due: in a day. Once the clock is
+// set right, so is that.
+func TestNothingWaitsForADayBecauseTheClockWasBehindForAMoment(t *testing.T) {
+	t.Parallel()
+	writer := &script{answer: failsFor(1, v1alpha1.CategoryNetwork)}
+	w := scriptedWorld(t, map[string]*script{"writer": writer}, func(w *world) { w.inPlace = lifecycle.InPlace{} })
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	w.source("news", web.FeedURL(), summarizedBy("writer"))
+	w.untilItems("news", eachOf(1, inPhase(v1alpha1.PhaseDeferred, v1alpha1.ReasonAPIFailed)))
+	w.ahead.Store(-int64(24 * time.Hour))
+	for range 20 {
+		w.clock.Step(time.Minute)
+	}
+	w.lookAtItems("news")
+	w.ahead.Store(0)
+	w.minutesPass(2, "news", allProcessed(1))
 }
 
 // minutesPass lets minutes pass, one after the other, until the items of a source pass a check; so many at most.

@@ -192,6 +192,9 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	if err := manager.Add(recordable); err != nil {
 		return err
 	}
+	if err := manager.Add(&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.wakeAll}); err != nil {
+		return err
+	}
 	if err := manager.Add(items.Background); err != nil {
 		return err
 	}
