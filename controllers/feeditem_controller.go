@@ -76,7 +76,6 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 		if gone := client.IgnoreNotFound(err) == nil; gone {
 			r.kept.drop(request.NamespacedName)
 			r.Writes.forget(ctx, request.NamespacedName)
-			r.Posted.writeNow(ctx, request.Namespace)
 		}
 		r.open.drop(request.NamespacedName)
 		r.sighted.drop(request.NamespacedName)

@@ -204,6 +204,9 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 	if err := manager.Add(before); err != nil {
 		return err
 	}
+	if err := before.writeAsItemsGo(ctx, manager.GetCache()); err != nil {
+		return err
+	}
 	if err := manager.Add(lastReports{sources}); err != nil {
 		return err
 	}

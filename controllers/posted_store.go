@@ -15,7 +15,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -450,6 +452,20 @@ func (m *postedMemories) writeNow(ctx context.Context, namespace string) {
 			}()
 		}
 	}
+}
+
+// writeAsItemsGo has writeNow called whenever items go.
+func (m *postedMemories) writeAsItemsGo(ctx context.Context, items cache.Cache) error {
+	informer, err := items.GetInformer(ctx, &v1alpha1.FeedItem{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
+		if name, err := toolscache.DeletionHandlingObjectToName(object); err == nil {
+			m.writeNow(ctx, name.Namespace)
+		}
+	}})
+	return err
 }
 
 // waits says that something is to be written, as far as that can be said at once.
