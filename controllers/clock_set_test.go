@@ -5,9 +5,6 @@ package controllers_test
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,20 +115,7 @@ func TestWhatIsKeptIsWrittenThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 			calls := &scripted{}
 			calls.now(works)
 			w := newWorld(t, func(w *world) { w.builtin = calls })
-			var refusing atomic.Bool
-			var poison atomic.Pointer[string]
-			refusing.Store(true)
-			w.onItemWrites(func(r *http.Request, body string) *metav1.Status {
-				if strings.Contains(body, `"summary"`) {
-					poison.CompareAndSwap(nil, &r.URL.Path)
-				}
-				if path := poison.Load(); !refusing.Load() || path == nil || *path != r.URL.Path {
-					return nil
-				}
-				return &metav1.Status{
-					Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "taste.example" denied the request: not liked`,
-				}
-			})
+			refusing := w.refusesOne()
 			web := feedtest.New(t)
 			web.List(web.Entries("news", n)...)
 			w.source("news", web.FeedURL())

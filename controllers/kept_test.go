@@ -249,13 +249,8 @@ func TestAFullDatabaseHoldsUpAll(t *testing.T) {
 	}
 }
 
-// R3.14, R3.13: one item is refused, again and again, while all others are taken. It holds up nobody, and is not summarized again.
-func TestAnItemThatIsRefusedAloneHoldsUpNoOther(t *testing.T) {
-	t.Parallel()
-	const n = 10
-	calls := &scripted{}
-	calls.now(works)
-	w := newWorld(t, func(w *world) { w.builtin = calls })
+// refusesOne has a webhook refuse what is written on one item, the first that has a summary, as long as what it returns says so.
+func (w *world) refusesOne() *atomic.Bool {
 	var refusing atomic.Bool
 	var poison atomic.Pointer[string]
 	refusing.Store(true)
@@ -270,6 +265,17 @@ func TestAnItemThatIsRefusedAloneHoldsUpNoOther(t *testing.T) {
 			Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "taste.example" denied the request: not liked`,
 		}
 	})
+	return &refusing
+}
+
+// R3.14, R3.13: one item is refused, again and again, while all others are taken. It holds up nobody, and is not summarized again.
+func TestAnItemThatIsRefusedAloneHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	const n = 10
+	calls := &scripted{}
+	calls.now(works)
+	w := newWorld(t, func(w *world) { w.builtin = calls })
+	refusing := w.refusesOne()
 	web := feedtest.New(t)
 	web.List(web.Entries("news", n)...)
 	w.source("news", web.FeedURL())

@@ -22,6 +22,10 @@ import (
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
 
+// mostPosts is how many posts are in memory at most, of all destinations: about 60 MB. What is left out is read again, from objects of
+// 1 MB at most, when somebody asks.
+const mostPosts = 250_000
+
 // target is where posts go: what was posted by another account, or to another server, says nothing of it.
 type target struct {
 	// destination is the FeedDestination.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // fault is what a network does to what is sent over it. All of them concern the connections that there are, too.
@@ -112,16 +114,9 @@ func (n *network) set(now fault) error {
 		}
 	}
 	// Somebody else may have the port for a moment, as the end of a connection of theirs.
-	for wait := time.Millisecond; n.listener == nil; wait *= 2 {
-		err := n.listen(strings.TrimPrefix(n.URL, "http://"))
-		if err != nil && wait > patience/10 {
-			return err
-		}
-		if err != nil {
-			time.Sleep(wait)
-		}
-	}
-	return nil
+	return wait.PollUntilContextTimeout(context.Background(), 5*time.Millisecond, patience/10, true, func(context.Context) (bool, error) {
+		return n.listener != nil || n.listen(strings.TrimPrefix(n.URL, "http://")) == nil, nil
+	})
 }
 
 func (n *network) serve(client *net.TCPConn) {
