@@ -54,7 +54,7 @@ type link struct {
 func newNetwork(t *testing.T, serverURL string) *network {
 	t.Helper()
 	n := &network{server: strings.TrimPrefix(serverURL, "http://"), connections: map[*link]struct{}{}}
-	if err := n.listen("127.0.0.1:0"); err != nil {
+	if err := n.listen(t.Context(), "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	n.URL = "http://" + n.listener.Addr().String()
@@ -67,20 +67,21 @@ func newNetwork(t *testing.T, serverURL string) *network {
 }
 
 // listen needs the lock, but for the first time.
-func (n *network) listen(address string) error {
+func (n *network) listen(ctx context.Context, address string) error {
 	var config net.ListenConfig
-	listener, err := config.Listen(context.Background(), "tcp", address)
+	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	n.listener = listener
+	ctx = context.WithoutCancel(ctx) // who began to listen does not wait for what comes
 	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go n.serve(client.(*net.TCPConn))
+			go n.serve(ctx, client.(*net.TCPConn))
 		}
 	}()
 	return nil
@@ -114,14 +115,14 @@ func (n *network) set(now fault) error {
 		}
 	}
 	// Somebody else may have the port for a moment, as the end of a connection of theirs.
-	return wait.PollUntilContextTimeout(context.Background(), 5*time.Millisecond, patience/10, true, func(context.Context) (bool, error) {
-		return n.listener != nil || n.listen(strings.TrimPrefix(n.URL, "http://")) == nil, nil
+	return wait.PollUntilContextTimeout(context.Background(), 5*time.Millisecond, patience/10, true, func(ctx context.Context) (bool, error) {
+		return n.listener != nil || n.listen(ctx, strings.TrimPrefix(n.URL, "http://")) == nil, nil
 	})
 }
 
-func (n *network) serve(client *net.TCPConn) {
+func (n *network) serve(ctx context.Context, client *net.TCPConn) {
 	dialer := net.Dialer{Timeout: patience}
-	server, err := dialer.DialContext(context.Background(), "tcp", n.server)
+	server, err := dialer.DialContext(ctx, "tcp", n.server)
 	if err != nil {
 		_ = client.Close()
 		return
