@@ -105,6 +105,28 @@ func TestAPostIsFoundThoughTheClockWasSetBackSince(t *testing.T) {
 	}
 }
 
+// R4.4: a key is trusted for less than the hour for which the server knows it, though the API server's clock, by which the first attempt
+// was noted, is set back by that hour meanwhile. The account cannot be read: a person is asked.
+func TestAKeyIsNotTrustedForLongerBecauseTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon(writeOnly)
+	w.openDestination("press", server.URL)
+	server.OnPost(func(p *mastodontest.Pending) bool { p.Commit(); p.Reset(); return true })
+	w.oneItem("press")
+	w.untilItem("news", hasFailed("press", 1))
+	server.OnPost(nil)
+	w.ahead.Store(-int64(time.Hour))
+	w.clock.Step(65 * time.Minute) // the server knows the key no longer
+	ended := w.untilEnded("news", 1)[0]
+	if err := inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonDeliveryUncertain)(&ended); err != nil {
+		t.Error(err)
+	}
+	if posts := len(server.Posts()); posts != 1 {
+		t.Errorf("%d posts", posts)
+	}
+}
+
 // R4.4: an account on which so much else was posted that the post cannot be looked for: a person is asked, and nothing is posted again.
 func TestAPostThatIsBuriedIsNotMadeAgain(t *testing.T) {
 	t.Parallel()

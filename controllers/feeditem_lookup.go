@@ -72,7 +72,7 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 func (r *FeedItemReconciler) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
 	now := r.Clock.Now()
 	switch {
-	case !lifecycle.MayRepeat(row, p.to.server.HonoursKeys, now):
+	case !lifecycle.MayRepeat(row, p.to.server.HonoursKeys, now, r.sighted.since(item, row, r.Clock)):
 		return &lifecycle.DeliveryOutcome{Unverifiable: true}
 	case lifecycle.Postpones(row, item, p.policy, now):
 		return &lifecycle.DeliveryOutcome{Protected: true}

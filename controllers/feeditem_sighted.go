@@ -27,10 +27,10 @@ type sightedIntents struct {
 // inexact is how exactly a clock shows the API server's time.
 const inexact = 2 * time.Second
 
-// sighting is when an intent was seen first.
+// sighting is when an intent was seen first, and the first of those that were not settled before it.
 type sighting struct {
-	notAfter metav1.Time
-	at       time.Duration
+	notAfter  metav1.Time
+	at, first time.Duration
 }
 
 // see notes the intents that are on an item, which may be an older form of it.
@@ -50,7 +50,11 @@ func (s *sightedIntents) see(item *v1alpha1.FeedItem, clock interface{ Now() tim
 		if s.items[name] == nil {
 			s.items[name] = map[string]sighting{}
 		}
-		s.items[name][row.Destination] = sighting{*row.NotAfter, passed(clock)}
+		now := sighting{notAfter: *row.NotAfter, at: passed(clock), first: seen.first}
+		if !known {
+			now.first = now.at
+		}
+		s.items[name][row.Destination] = now
 	}
 }
 
@@ -74,10 +78,22 @@ func (s *sightedIntents) remaining(item *v1alpha1.FeedItem, row *v1alpha1.Delive
 	if !lifecycle.Announced(row) {
 		return 0
 	}
+	return s.sighting(item, row, clock).at + timeout + lifecycle.SettleTime - inexact - passed(clock)
+}
+
+// since is for how long this process has known that a delivery may have been published.
+func (s *sightedIntents) since(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) time.Duration {
+	if !lifecycle.Announced(row) {
+		return 0
+	}
+	return passed(clock) - s.sighting(item, row, clock).first
+}
+
+func (s *sightedIntents) sighting(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) sighting {
 	s.see(item, clock)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.items[client.ObjectKeyFromObject(item)][row.Destination].at + timeout + lifecycle.SettleTime - inexact - passed(clock)
+	return s.items[client.ObjectKeyFromObject(item)][row.Destination]
 }
 
 func (s *sightedIntents) drop(name types.NamespacedName) {

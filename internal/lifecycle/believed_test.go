@@ -21,10 +21,10 @@ func TestAKeyIsNotTrustedForAYear(t *testing.T) {
 	t.Parallel()
 	item := toPost(here)
 	row := intend(item, here, created.Add(aYear))
-	if lifecycle.MayRepeat(row, true, created.Add(2*time.Hour)) {
+	if lifecycle.MayRepeat(row, true, created.Add(2*time.Hour), 0) {
 		t.Error("it is posted again in the trust in a key of which nobody knows how old it is")
 	}
-	if row = intend(toPost(here), here, created.Add(time.Second)); !lifecycle.MayRepeat(row, true, created) {
+	if row = intend(toPost(here), here, created.Add(time.Second)); !lifecycle.MayRepeat(row, true, created, 0) {
 		t.Error("two replicas that are a second apart are one clock that is wrong")
 	}
 }

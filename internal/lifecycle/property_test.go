@@ -223,7 +223,7 @@ func (l *life) deliver(name string) {
 			found = posted
 		case s.canRead:
 			found = missing
-		case !lifecycle.MayRepeat(row, s.honoursKeys, l.now):
+		case !lifecycle.MayRepeat(row, s.honoursKeys, l.now, 0):
 			found = unverifiable
 		case lifecycle.Postpones(row, l.item, l.posting, l.now):
 			found = protected

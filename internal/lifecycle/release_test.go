@@ -168,7 +168,7 @@ func TestAReleasedUncertainDelivery(t *testing.T) {
 	t.Run("cannot be looked for, and a person has decided", func(t *testing.T) {
 		t.Parallel()
 		item, row := released(t)
-		if !lifecycle.MayRepeat(row, false, now) || lifecycle.Postpones(row, item, posting, now) {
+		if !lifecycle.MayRepeat(row, false, now, 0) || lifecycle.Postpones(row, item, posting, now) {
 			t.Fatal("it is not posted")
 		}
 		deliver(t, item, here, now, failed(v1alpha1.CategoryAPI, now))

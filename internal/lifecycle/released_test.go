@@ -178,7 +178,7 @@ func TestAReleaseDecidesNothingAboutUncertainPosts(t *testing.T) {
 	releases.Release(item, now)
 	checkConditions(t, item)
 	row := lifecycle.RowOf(item, here)
-	if !lifecycle.MustLook(row) || lifecycle.MayRepeat(row, false, now) {
+	if !lifecycle.MustLook(row) || lifecycle.MayRepeat(row, false, now, 0) {
 		t.Fatalf("it is posted again: %+v", row)
 	}
 	outcome := result(row, unverifiable)

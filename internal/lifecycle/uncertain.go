@@ -32,13 +32,14 @@ func MustLook(row *v1alpha1.Delivery) bool {
 }
 
 // MayRepeat says of a delivery that may have been published, and where the other side cannot be
-// asked, that it may be posted again because its key protects it.
-func MayRepeat(row *v1alpha1.Delivery, keyHonoured bool, now time.Time) bool {
+// asked, that it may be posted again because its key protects it. It has been known to be attempted for some time, whatever time
+// it is: now may be by a clock that was set back since.
+func MayRepeat(row *v1alpha1.Delivery, keyHonoured bool, now time.Time, known time.Duration) bool {
 	if row.State == v1alpha1.DeliveryQueued { // a person has looked, and wants it posted
 		return true
 	}
 	first := row.FirstAttemptTime
-	return keyHonoured && first != nil && believable.Past(first.Time, now) && now.Before(first.Add(TrustKeyFor))
+	return keyHonoured && first != nil && believable.Past(first.Time, now) && now.Before(first.Add(TrustKeyFor)) && known < TrustKeyFor
 }
 
 // repeatAt is when a delivery that may have been published, and is protected by its key, is posted

@@ -42,17 +42,18 @@ func TestAKeyIsTrustedForFiftyMinutes(t *testing.T) {
 		t.Fatalf("first attempt at %v", row.FirstAttemptTime)
 	}
 	for name, test := range map[string]struct {
-		honoured bool
-		after    time.Duration
-		want     bool
+		honoured     bool
+		after, known time.Duration
+		want         bool
 	}{
-		"at once":                   {true, 0, true},
-		"a second before the end":   {true, lifecycle.TrustKeyFor - time.Second, true},
-		"at the end":                {true, lifecycle.TrustKeyFor, false},
-		"a server that ignores it":  {false, 0, false},
-		"a server that forgot both": {false, time.Hour, false},
+		"at once":                         {true, 0, 0, true},
+		"a second before the end":         {true, lifecycle.TrustKeyFor - time.Second, lifecycle.TrustKeyFor - time.Second, true},
+		"at the end":                      {true, lifecycle.TrustKeyFor, 0, false},
+		"at the end, by a clock set back": {true, time.Minute, lifecycle.TrustKeyFor, false},
+		"a server that ignores it":        {false, 0, 0, false},
+		"a server that forgot both":       {false, time.Hour, 0, false},
 	} {
-		if got := lifecycle.MayRepeat(row, test.honoured, created.Add(test.after)); got != test.want {
+		if got := lifecycle.MayRepeat(row, test.honoured, created.Add(test.after), test.known); got != test.want {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}
