@@ -96,21 +96,38 @@ func TestARefusalIsToldWhateverBecomesOfItsItems(t *testing.T) {
 	}
 }
 
+// refusesPatches has the API server refuse what is written on providers, from the moment at which the notice is sent: nothing is sent
+// while it is known that nothing can be written down.
+func (r *refusal) refusesPatches(with func() *metav1.Status) {
+	r.admin.OnPost(func(*mastodontest.Pending) bool {
+		r.faults.on(func(request *http.Request) *metav1.Status {
+			if request.Method != http.MethodPatch || !strings.Contains(request.URL.Path, "/aiproviders/") {
+				return nil
+			}
+			return with()
+		})
+		return false
+	})
+}
+
+// takesPatches has it take them again.
+func (r *refusal) takesPatches() {
+	r.admin.OnPost(nil)
+	r.faults.on(nil)
+}
+
 // R3.8, R4.4: the operator is killed after the notice was posted and before that is written down: the next one asks the
 // server once more with the same key, and there is one post.
 func TestANoticeIsNotPostedAgainAfterACrash(t *testing.T) {
 	t.Parallel()
 	r := newRefusal(t)
-	r.faults.on(func(request *http.Request) *metav1.Status {
-		if request.Method != http.MethodPatch || !strings.Contains(request.URL.Path, "/aiproviders/") {
-			return nil
-		}
+	r.refusesPatches(func() *metav1.Status {
 		return &metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}
 	})
 	r.open()
 	posts(t, r.admin, 1)
 	r.stop()
-	r.faults.on(nil)
+	r.takesPatches()
 	r.start()
 	r.untilProvider("gemini", notices(v1alpha1.NotificationDone))
 	if got := r.admin.Count("POST /api/v1/statuses"); got < 2 {
@@ -124,10 +141,7 @@ func TestANoticeIsNotPostedAgainBeforeItIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	r := newRefusal(t, ignoresKeys)
 	var refused atomic.Int64
-	r.faults.on(func(request *http.Request) *metav1.Status {
-		if request.Method != http.MethodPatch || !strings.Contains(request.URL.Path, "/aiproviders/") {
-			return nil
-		}
+	r.refusesPatches(func() *metav1.Status {
 		refused.Add(1)
 		return overQuota.DeepCopy()
 	})
@@ -139,7 +153,7 @@ func TestANoticeIsNotPostedAgainBeforeItIsWrittenDown(t *testing.T) {
 		}
 		return nil
 	})
-	r.faults.on(nil)
+	r.takesPatches()
 	r.clock.Step(time.Minute)
 	r.untilProvider("gemini", notices(v1alpha1.NotificationDone))
 	posts(t, r.admin, 1)
