@@ -179,13 +179,7 @@ func TestADayOnWhichEverythingFails(t *testing.T) {
 	}
 	t.Logf("the simulated day of %d articles ended at hour %.1f; calls with a refused key: %d\n%s", dayOfNews, d.hour(), d.refusedKeys(), d.book)
 
-	items, err := d.items(t.Context(), "news")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := allProcessed(dayOfNews)(items); err != nil {
-		t.Error(err)
-	}
+	d.itemsInTime("news", allProcessed(dayOfNews)) // a machine that has much else to do may not be through yet
 	d.book.mu.Lock()
 	defer d.book.mu.Unlock()
 	if len(d.book.paid) != dayOfNews {

@@ -110,7 +110,7 @@ func TestAnOperatorNewerThanItsCRDsBeginsNothing(t *testing.T) {
 
 	api.Install(t, nil)
 	w.untilSourceIn(time.Minute, "news", isReadySource)
-	w.untilItems("news", allProcessed(2))
+	w.minutesPass(5, "news", allProcessed(2))
 	w.untilProvider("gemini", isReady)
 	posts(t, press, 2)
 }
