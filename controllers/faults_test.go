@@ -30,6 +30,14 @@ import (
 type faults struct {
 	mu     sync.Mutex
 	answer func(*http.Request) *metav1.Status
+	after  func(*http.Request)
+}
+
+// then sets what happens before the operator hears the API server's answer to a request.
+func (f *faults) then(after func(*http.Request)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.after = after
 }
 
 // on sets what is answered; nil, or an answer of nil, leaves it to the API server.
@@ -42,8 +50,11 @@ func (f *faults) on(answer func(*http.Request) *metav1.Status) {
 func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		f.mu.Lock()
-		answer := f.answer
+		answer, after := f.answer, f.after
 		f.mu.Unlock()
+		if after != nil {
+			defer after(r)
+		}
 		if answer == nil {
 			return server.RoundTrip(r)
 		}

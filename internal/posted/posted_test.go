@@ -228,6 +228,31 @@ func TestADeletedChunkIsForgotten(t *testing.T) {
 	}
 }
 
+// R4.4: a chunk is deleted, and that is found out while it is being written: what was written of it is not there.
+func TestAChunkThatIsDeletedWhileItIsWrittenIsWrittenAnew(t *testing.T) {
+	t.Parallel()
+	nth := func(n int) posted.Identity {
+		return trusting(entry(fmt.Sprint(n), fmt.Sprintf("https://news.example/%d", n), fmt.Sprint("Title ", n)))
+	}
+	book := posted.New()
+	for n := range 5 {
+		book.Remember(nth(n), posted.Post{Time: noon}, noon)
+	}
+	book.Wrote(book.Unwritten()[0])
+	book.Remember(nth(5), posted.Post{Time: noon}, noon)
+	underWay := book.Unwritten()[0]
+	book.Forget(underWay.Number) // somebody has looked meanwhile
+	book.Wrote(underWay)         // and now the answer is here
+	if left := book.Unwritten(); len(left) != 1 || left[0].Posts != 1 {
+		t.Errorf("%d chunks are to be written: %+v", len(left), left)
+	}
+	book.Remember(nth(6), posted.Post{Time: noon}, noon)
+	book.Forget(underWay.Number) // as it turns out with the next write
+	if left := book.Unwritten(); len(left) != 1 || left[0].Posts != 2 {
+		t.Errorf("%d chunks are to be written: %+v", len(left), left)
+	}
+}
+
 // R4.4: what an operator cannot read is an error, and its number is not used again.
 func TestAChunkThatCannotBeReadKeepsItsNumber(t *testing.T) {
 	t.Parallel()
