@@ -49,12 +49,12 @@ func TestAMemoryThatIsDeletedWhileItIsWrittenIsWrittenAnew(t *testing.T) {
 	w.clock.Step(time.Minute)
 	<-deleted
 	w.source("again", web.FeedURL(), postsTo("press"), func(source *v1alpha1.FeedSource) {
-		source.Spec.InitialItems = new(int32(2)) // of which one was written, and one not
+		source.Spec.InitialItems = new(int32(2)) // which were written before
 	})
 	w.untilEnded("again", 2)
 	close(goOn)
 	web.List(entries...)
 	w.poll("news")
 	w.untilItems("news", allProcessed(7))
-	w.untilPostsRemembered("press", 3) // what was not written, what was posted again, and what is new
+	w.untilPostsRemembered("press", 4) // what was not written, both that were posted again, and what is new
 }

@@ -34,6 +34,8 @@ type chunk struct {
 	// written is how many of them are known to be kept, and changed that others are to be.
 	written int
 	changed bool
+	// forgotten is how often what was kept of it was deleted.
+	forgotten int
 }
 
 // told is what a key tells.
@@ -218,6 +220,8 @@ type Chunk struct {
 	Posts  int
 	Latest time.Time
 	Data   string
+	// forgotten is that of the chunk.
+	forgotten int
 }
 
 // Unwritten returns the chunks that are to be kept anew.
@@ -231,14 +235,14 @@ func (b *Book) Unwritten() []Chunk {
 		for i := range c.records {
 			latest = max(latest, c.records[i].at)
 		}
-		chunks = append(chunks, Chunk{c.number, len(c.records), time.Unix(latest, 0).UTC(), encode(c.records)})
+		chunks = append(chunks, Chunk{c.number, len(c.records), time.Unix(latest, 0).UTC(), encode(c.records), c.forgotten})
 	}
 	return chunks
 }
 
-// Wrote notes that a chunk is kept as Unwritten has returned it.
+// Wrote notes that a chunk is kept as Unwritten has returned it, unless it was forgotten since.
 func (b *Book) Wrote(written Chunk) {
-	if at, found := b.find(written.Number); found {
+	if at, found := b.find(written.Number); found && b.chunks[at].forgotten == written.forgotten {
 		c := b.chunks[at]
 		c.written = max(c.written, written.Posts)
 		c.changed = len(c.records) > c.written
@@ -254,6 +258,7 @@ func (b *Book) Forget(number int64) {
 	c := b.chunks[at]
 	c.records = slices.Clone(c.records[c.written:])
 	c.written, c.changed = 0, len(c.records) > 0
+	c.forgotten++
 	if len(c.records) == 0 && number != b.last {
 		b.chunks = slices.Delete(b.chunks, at, at+1)
 	}
