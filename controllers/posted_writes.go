@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -86,12 +87,22 @@ func (m *postedMemory) write(ctx context.Context) {
 	for _, chunk := range chunks {
 		failed = errors.Join(failed, m.put(ctx, chunk))
 	}
+	if namespaceGone(failed) {
+		return // with all that could be posted there again
+	}
 	if failed != nil {
 		ctrl.LoggerFrom(ctx).Error(failed, "What was posted could not be written down; it is tried again", "destination", m.destination)
 		m.mu.Lock()
 		m.schedule(ctx)
 		m.mu.Unlock()
 	}
+}
+
+// namespaceGone says that nothing was written because the namespace is gone, or going.
+func namespaceGone(err error) bool {
+	status, is := errors.AsType[*apierrors.StatusError](err)
+	return is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+		apierrors.IsNotFound(err) && status.ErrStatus.Details != nil && status.ErrStatus.Details.Kind == "namespaces")
 }
 
 // put writes one chunk. What somebody else has written into it meanwhile is kept.
@@ -114,6 +125,7 @@ func (m *postedMemory) put(ctx context.Context, chunk posted.Chunk) error {
 			m.book.Wrote(chunk)
 			m.mu.Unlock()
 			return nil
+		case namespaceGone(err):
 		case apierrors.IsNotFound(err):
 			m.forget(ctx, chunk.Number)
 			err = nil
