@@ -56,6 +56,39 @@ func TestWhatCannotBeRememberedForAnHourIsNotPostedAgain(t *testing.T) {
 	}
 }
 
+// R3.14, R4.4: items go, one after the other, while the memory's writes are refused. What is refused is not tried again for each of them.
+func TestWhatCannotBeRememberedIsNotTriedForEachItemThatGoes(t *testing.T) {
+	t.Parallel()
+	const n = 30
+	w := newWorld(t)
+	server := w.mastodon()
+	w.openDestination("press", server.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", n)...)
+	refused := w.refusesMemories()
+	var tries atomic.Int32
+	w.faults.then(func(r *http.Request) {
+		if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/feedmemories") && strings.Contains(r.URL.Path, w.namespace) {
+			tries.Add(1)
+		}
+	})
+	w.source("news", web.FeedURL(), postsTo("press"))
+	items := w.untilItems("news", allProcessed(n))
+	tries.Store(0)
+	for i := range items {
+		if err := w.client.Delete(t.Context(), &items[i]); err != nil {
+			t.Fatal(err)
+		}
+		w.untilUpToDate()
+	}
+	w.settles()
+	if got := tries.Load(); got > 5 {
+		t.Errorf("%d writes were tried, within a minute in which they are refused, because %d items went", got, n)
+	}
+	refused.Store(false)
+	w.untilPostsRemembered("press", n)
+}
+
 // refusesMemories has the API server refuse what is written of posts, until it is set to false.
 func (w *world) refusesMemories() *atomic.Bool {
 	var on atomic.Bool
