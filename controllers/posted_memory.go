@@ -74,6 +74,8 @@ type postedMemory struct {
 	reserved map[feed.Key]reservation
 	// due is set while a write is to come.
 	due bool
+	// refused says that the last write was not taken.
+	refused bool
 	// gone says that it was left out of memory: what is held in it, nobody sees.
 	gone bool
 	// used is when somebody asked last, under the lock of all.

@@ -90,11 +90,11 @@ func (m *postedMemory) write(ctx context.Context) {
 	if namespaceGone(failed) {
 		return // with all that could be posted there again
 	}
-	if failed != nil {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refused = failed != nil; m.refused {
 		ctrl.LoggerFrom(ctx).Error(failed, "What was posted could not be written down; it is tried again", "destination", m.destination)
-		m.mu.Lock()
 		m.schedule(ctx)
-		m.mu.Unlock()
 	}
 }
 
@@ -235,11 +235,12 @@ func (m *postedMemories) writeAsItemsGo(ctx context.Context, items cache.Cache) 
 	return err
 }
 
-// waits says that something is to be written, as far as that can be said at once.
+// waits says that something is to be written, as far as that can be said at once. What was refused waits for its minute: else each of
+// thousands of items that go would have it tried again.
 func (m *postedMemory) waits() bool {
 	if !m.mu.TryLock() { // it is being read, or somebody is at it for a moment
 		return true
 	}
 	defer m.mu.Unlock()
-	return m.due
+	return m.due && !m.refused
 }
