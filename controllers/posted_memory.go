@@ -140,8 +140,11 @@ func (m *postedMemory) load(ctx context.Context) error {
 	return m.read(ctx)
 }
 
-// sized notes how many posts it has.
+// sized notes how many posts it has. One that was left out meanwhile takes no room: whoever still has it does not keep it.
 func (m *postedMemory) sized() {
+	if m.gone {
+		return
+	}
 	size := int64(m.book.Len())
 	m.all.posts.Add(size - m.size)
 	m.size = size
