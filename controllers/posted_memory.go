@@ -133,11 +133,39 @@ func (m *postedMemories) at(ctx context.Context, where target) (*postedMemory, e
 // load reads the memory if it was not yet.
 func (m *postedMemory) load(ctx context.Context) error {
 	m.mu.Lock()
+	isRead := m.book != nil
+	m.mu.Unlock()
+	if isRead {
+		return nil
+	}
+	others := m.all.unwrittenElsewhere(m.target) // with no lock held: two places may be read at once
+	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.book != nil {
 		return nil
 	}
-	return m.read(ctx)
+	return m.read(ctx, others)
+}
+
+// unwrittenElsewhere returns what the same destination has posted at other places, and is not written yet: the items say that it was
+// posted, and not where.
+func (m *postedMemories) unwrittenElsewhere(here target) (chunks []posted.Chunk) {
+	var others []*postedMemory
+	m.mu.Lock()
+	for where, memory := range m.known {
+		if where.destination == here.destination && where != here {
+			others = append(others, memory)
+		}
+	}
+	m.mu.Unlock()
+	for _, other := range others {
+		other.mu.Lock()
+		if other.book != nil {
+			chunks = append(chunks, other.book.Unwritten()...)
+		}
+		other.mu.Unlock()
+	}
+	return chunks
 }
 
 // sized notes how many posts it has. One that was left out meanwhile takes no room: whoever still has it does not keep it.

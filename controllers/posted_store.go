@@ -23,8 +23,8 @@ import (
 // itemsAtOnce is how many items are read one by one; of more, all of their source are listed.
 const itemsAtOnce = 100
 
-// read reads what was posted at the place: from the FeedMemories, and from the items that are there.
-func (m *postedMemory) read(ctx context.Context) error {
+// read reads what was posted at the place: from the FeedMemories, and from the items that are there, but for what is known of other places.
+func (m *postedMemory) read(ctx context.Context, others []posted.Chunk) error {
 	const page = 10 // of 50 KB each
 	book, elsewhere, versions := posted.New(), posted.New(), map[int64]string{}
 	list := &v1alpha1.FeedMemoryList{}
@@ -54,6 +54,11 @@ func (m *postedMemory) read(ctx context.Context) error {
 		}
 		if list.Continue == "" {
 			break
+		}
+	}
+	for _, chunk := range others {
+		if err := elsewhere.Load(chunk.Number, chunk.Data); err != nil {
+			return err
 		}
 	}
 	m.book, m.versions = book, versions
