@@ -146,10 +146,15 @@ func (r *FeedItemReconciler) endDoubt(ctx context.Context, item *v1alpha1.FeedIt
 	case outcome == nil:
 		outcome = &lifecycle.DeliveryOutcome{Unverifiable: true}
 	}
-	if !outcome.Looking {
+	return outcome
+}
+
+// doubtEnded lets others go on with an entry that was in doubt, once it is known how that has ended; where nobody can know, once that is
+// written: otherwise it would be posted with the next try.
+func (p *post) doubtEnded(written bool) {
+	if p.doubt != nil && p.decided != nil && (p.decided.Posted || p.decided.Missing || p.decided.Unverifiable && written) {
 		p.memory.release(p.doubt.uid)
 	}
-	return outcome
 }
 
 // letGo ends what hold has begun. While nobody knows whether there is a post, the entry stays held.

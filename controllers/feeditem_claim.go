@@ -36,6 +36,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 			}
 		}
 		r.remember(ctx, item, p, p.decided)
+		p.doubtEnded(false)
 		p.publication, unfit = r.compose(p, item, source)
 	}
 	source = r.mayPost(ctx, item)
@@ -57,6 +58,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 		return nil, err
 	}
 	p.letGo(item)
+	p.doubtEnded(true)
 	r.sighted.written(item)
 	r.tellDelivery(history, item, p, p.decided)
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
