@@ -211,17 +211,45 @@ func (m *postedMemory) leave() bool {
 	if m.due {
 		return false
 	}
-	m.gone = true
 	m.all.posts.Add(-m.size)
 	m.size = 0
+	if m.keepDoubts() { // the book is read again when somebody asks
+		m.book, m.versions = nil, nil
+		return false
+	}
+	m.gone = true
 	return true
+}
+
+// mostDoubts is how many entries of items that are gone are held at a place while it is not in memory otherwise: 300 KB.
+const mostDoubts = 1000
+
+// keepDoubts gives up what items hold that have ended, and says whether anything is left: of an item that is gone nobody else knows it.
+func (m *postedMemory) keepDoubts() bool {
+	now := m.all.Clock.Now()
+	for key, held := range m.reserved {
+		var item v1alpha1.FeedItem
+		err := m.all.Client.Get(context.Background(), held.item, &item) // from the cache
+		ended := err == nil && item.UID == held.uid && item.Terminal()
+		if ended || now.Sub(held.since) > posted.KeptFor || len(m.reserved) > mostDoubts {
+			delete(m.reserved, key)
+		}
+	}
+	return len(m.reserved) > 0
 }
 
 // find returns the post of an entry. Where the object that it is kept in was deleted, which is how a person has the operator
 // forget, it is forgotten.
 func (m *postedMemory) find(ctx context.Context, identity posted.Identity) (posted.Post, bool, error) {
 	for {
+		if err := m.load(ctx); err != nil {
+			return posted.Post{}, false, err
+		}
 		m.mu.Lock()
+		if m.book == nil { // it was left out again
+			m.mu.Unlock()
+			continue
+		}
 		now := m.all.Clock.Now()
 		post, found := m.book.Find(identity, now)
 		number, kept := m.book.ChunkOf(identity, now)
@@ -274,7 +302,7 @@ func (m *postedMemory) heldByOther(identity posted.Identity, item *v1alpha1.Feed
 func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem, as attempt) (before *posted.Post, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.gone { // it is read again when the item is looked at again
+	if m.gone || m.book == nil { // it is read again when the item is looked at again
 		return nil, false
 	}
 	if post, found := m.book.Find(identity, m.all.Clock.Now()); found {
@@ -323,7 +351,7 @@ func (m *postedMemory) drop(item types.UID) {
 // remember notes a post of an item, and has it written within the minute.
 func (m *postedMemory) remember(ctx context.Context, item types.UID, identity posted.Identity, url string) {
 	m.mu.Lock()
-	if m.gone {
+	if m.gone || m.book == nil {
 		m.mu.Unlock()
 		if again, err := m.all.at(context.WithoutCancel(ctx), m.target); err == nil { // else its item says it, when it is read
 			again.remember(ctx, item, identity, url)

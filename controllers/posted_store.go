@@ -195,6 +195,8 @@ func (m *postedMemory) isKept(ctx context.Context, number int64) (bool, error) {
 // forget drops a chunk that was deleted.
 func (m *postedMemory) forget(ctx context.Context, number int64) {
 	ctrl.LoggerFrom(ctx).Info("Posts forgotten whose FeedMemory was deleted", "memory", m.nameOf(number), "destination", m.destination)
-	m.book.Forget(number)
-	delete(m.versions, number)
+	if m.book != nil { // else it is read again
+		m.book.Forget(number)
+		delete(m.versions, number)
+	}
 }
