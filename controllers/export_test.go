@@ -112,8 +112,8 @@ func (p Posted) InMemory() (posts, believed int64) {
 // FoundPosts is foundPosts.
 type FoundPosts struct{ found foundPosts }
 
-// Claim claims a post for a delivery.
-func (f *FoundPosts) Claim(name, delivery string) bool {
+// Claim claims a post for a delivery, some time after the operator has started.
+func (f *FoundPosts) Claim(_ time.Duration, name, delivery string) bool {
 	return f.found.claim([]string{name}, delivery)
 }
 
