@@ -113,8 +113,8 @@ func (p Posted) InMemory() (posts, believed int64) {
 type FoundPosts struct{ found foundPosts }
 
 // Claim claims a post for a delivery, some time after the operator has started.
-func (f *FoundPosts) Claim(_ time.Duration, name, delivery string) bool {
-	return f.found.claim([]string{name}, delivery)
+func (f *FoundPosts) Claim(after time.Duration, name, delivery string) bool {
+	return f.found.claim(after, []string{name}, delivery)
 }
 
 // Len is how many names of posts are claimed.

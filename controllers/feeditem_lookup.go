@@ -5,7 +5,9 @@ package controllers
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -109,7 +111,7 @@ func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query 
 			return receipt, false, nil
 		}
 		names := o.namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination)
-		if o.reconciler.found.claim(names, string(o.item.UID)+"/"+o.destination) {
+		if o.reconciler.found.claim(passed(o.reconciler.Clock), names, string(o.item.UID)+"/"+o.destination) {
 			return receipt, true, nil
 		}
 		for _, name := range names { // another item is recording it at this moment
@@ -233,26 +235,43 @@ func (o *otherPosts) placeOf(key client.ObjectKey) string {
 	return o.places[key]
 }
 
+// foundFor is how long a post that was found is nobody else's: by then it is recorded, or looked for again by the same delivery.
+const foundFor = 24 * time.Hour
+
 // foundPosts keeps two deliveries that look at the same time from finding the same post.
 type foundPosts struct {
 	mu sync.Mutex
-	by map[string]string
+	// by has the names of posts, hashed: a server may make them long.
+	by map[[sha256.Size]byte]foundBy
+	// swept is when the old ones were left out last.
+	swept time.Duration
 }
 
-// claim says whether a post that was found, which has these names, may be recorded for a delivery.
-func (f *foundPosts) claim(names []string, delivery string) bool {
+// foundBy is the delivery that a post was found for, and what had passed by then.
+type foundBy struct {
+	delivery string
+	at       time.Duration
+}
+
+// claim says whether a post that was found, which has these names, may be recorded for a delivery. Passed is what time has passed since some
+// moment.
+func (f *foundPosts) claim(passed time.Duration, names []string, delivery string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if passed-f.swept >= foundFor {
+		maps.DeleteFunc(f.by, func(_ [sha256.Size]byte, by foundBy) bool { return passed-by.at >= foundFor })
+		f.swept = passed
+	}
 	for _, name := range names {
-		if owner, claimed := f.by[name]; claimed && owner != delivery {
+		if owner, claimed := f.by[sha256.Sum256([]byte(name))]; claimed && owner.delivery != delivery {
 			return false
 		}
 	}
 	if f.by == nil {
-		f.by = map[string]string{}
+		f.by = map[[sha256.Size]byte]foundBy{}
 	}
 	for _, name := range names {
-		f.by[name] = delivery
+		f.by[sha256.Sum256([]byte(name))] = foundBy{delivery, passed}
 	}
 	return true
 }

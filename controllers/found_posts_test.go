@@ -18,7 +18,7 @@ func TestWhatWasFoundIsNotKnownForEver(t *testing.T) {
 	const days, daily = 100, 2_000
 	var found controllers.FoundPosts
 	for n := range days * daily {
-		after := time.Duration(n) * 24 * time.Hour / daily
+		after := time.Duration(n) * (24 * time.Hour / daily)
 		name := func(n int) string { return fmt.Sprint("https://press.example/posts/", n) }
 		if !found.Claim(after, name(n), "mine") {
 			t.Fatalf("the post %d is another's", n)
