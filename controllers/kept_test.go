@@ -119,24 +119,29 @@ func TestWhatIsKnownIsKeptWhileNoWritesAreTaken(t *testing.T) {
 // R3.14, R3.10: a dead letter is told once, though for two minutes nobody can write down that it was.
 func TestADeadLetterIsToldOnceWhileNoWritesAreTaken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	refused := w.refuses(databaseFull, "")
-	server := w.mastodon(ignoresKeys)
-	w.openDestination("admin", server.URL, seenBy(v1alpha1.VisibilityDirect))
-	server.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPost {
-			refused.on.Store(true)
-		}
-		return false
-	})
-	w.brokenPages(1, tells("admin"))
-	w.last(refused)
-	w.last(refused)
-	refused.on.Store(false)
-	server.OnRequest(nil)
-	w.itemsInTime("news", eachOf(1, told("admin", v1alpha1.NotificationDone, 0)))
-	if posts := server.Count("POST /api/v1/statuses"); posts != 1 {
-		t.Errorf("told %d times", posts)
+	for name, with := range map[string]metav1.Status{"the database is full": databaseFull, "it is forbidden": overQuota, "nobody answers": noAnswer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			refused := w.refuses(with, "")
+			server := w.mastodon(ignoresKeys)
+			w.openDestination("admin", server.URL, seenBy(v1alpha1.VisibilityDirect))
+			server.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodPost {
+					refused.on.Store(true)
+				}
+				return false
+			})
+			w.brokenPages(1, tells("admin"))
+			w.last(refused)
+			w.last(refused)
+			refused.on.Store(false)
+			server.OnRequest(nil)
+			w.itemsInTime("news", eachOf(1, told("admin", v1alpha1.NotificationDone, 0)))
+			if posts := server.Count("POST /api/v1/statuses"); posts != 1 {
+				t.Errorf("told %d times", posts)
+			}
+		})
 	}
 }
 
