@@ -76,7 +76,7 @@ func (m *postedMemories) readAll(ctx context.Context) error {
 		memory, err := m.at(ctx, where)
 		failed = errors.Join(failed, err)
 		m.mu.Lock()
-		if err == nil && len(m.known) > keptInMemory && memory.leave() {
+		if err == nil && len(m.known) > keptInMemory && memory.leave(ctx) {
 			delete(m.known, where)
 		}
 		m.mu.Unlock()
@@ -103,7 +103,7 @@ func (m *postedMemories) stop() (due []*postedMemory) {
 // destination has too many. One that is written meanwhile is another version, which stays. What nobody has asked for lately is read
 // again when somebody does.
 func (m *postedMemories) expire(ctx context.Context) error {
-	m.rest()
+	m.rest(ctx)
 	if apart := clocksApart(m.Clock); apart > mostApart {
 		ctrl.LoggerFrom(ctx).Info("No memory is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
 		return nil
@@ -170,11 +170,11 @@ func (m *postedMemories) discard(ctx context.Context, found *metav1.PartialObjec
 }
 
 // rest lets go of what nobody has asked for lately.
-func (m *postedMemories) rest() {
+func (m *postedMemories) rest(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for where, memory := range m.known {
-		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.leave() {
+		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.leave(ctx) {
 			delete(m.known, where)
 		}
 	}

@@ -126,7 +126,7 @@ func (m *postedMemories) at(ctx context.Context, where target) (*postedMemory, e
 	}
 	memory.used = m.Clock.Now()
 	m.mu.Unlock()
-	m.makeRoom(memory)
+	m.makeRoom(ctx, memory)
 	return memory, memory.load(ctx)
 }
 
@@ -179,7 +179,7 @@ func (m *postedMemory) sized() {
 }
 
 // makeRoom leaves out of memory what nobody has asked for longest, where there is too much, but for one.
-func (m *postedMemories) makeRoom(but *postedMemory) {
+func (m *postedMemories) makeRoom(ctx context.Context, but *postedMemory) {
 	if m.posts.Load() <= m.Most {
 		return
 	}
@@ -187,14 +187,14 @@ func (m *postedMemories) makeRoom(but *postedMemory) {
 	defer m.mu.Unlock()
 	oldest := slices.SortedFunc(maps.Values(m.known), func(a, b *postedMemory) int { return a.used.Compare(b.used) })
 	for _, memory := range oldest {
-		if m.posts.Load() > m.Most && memory != but && memory.leave() {
+		if m.posts.Load() > m.Most && memory != but && memory.leave(ctx) {
 			delete(m.known, memory.target)
 		}
 	}
 }
 
 // leave marks the memory as left out, unless something is being posted or to be written, or it is just being read.
-func (m *postedMemory) leave() bool {
+func (m *postedMemory) leave(ctx context.Context) bool {
 	if !m.writing.TryLock() {
 		return false
 	}
@@ -213,7 +213,7 @@ func (m *postedMemory) leave() bool {
 	}
 	m.all.posts.Add(-m.size)
 	m.size = 0
-	if m.keepDoubts() { // the book is read again when somebody asks
+	if m.keepDoubts(ctx) { // the book is read again when somebody asks
 		m.book, m.versions = nil, nil
 		return false
 	}
@@ -225,11 +225,11 @@ func (m *postedMemory) leave() bool {
 const mostDoubts = 1000
 
 // keepDoubts gives up what items hold that have ended, and says whether anything is left: of an item that is gone nobody else knows it.
-func (m *postedMemory) keepDoubts() bool {
+func (m *postedMemory) keepDoubts(ctx context.Context) bool {
 	now := m.all.Clock.Now()
 	for key, held := range m.reserved {
 		var item v1alpha1.FeedItem
-		err := m.all.Client.Get(context.Background(), held.item, &item) // from the cache
+		err := m.all.Client.Get(ctx, held.item, &item) // from the cache
 		ended := err == nil && item.UID == held.uid && item.Terminal()
 		if ended || now.Sub(held.since) > posted.KeptFor || len(m.reserved) > mostDoubts {
 			delete(m.reserved, key)
