@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 )
@@ -51,11 +52,18 @@ func TestAFeedIsPolledAfterTheClockWasAYearAhead(t *testing.T) {
 				web.List(web.Entries("news", 1)...)
 				w.source("news", web.FeedURL())
 				w.untilItems("news", allProcessed(1))
-				w.aheadForAMoment(func() {
-					web.OnRequest(answers)
-					w.poll("news")
-					web.OnRequest(nil)
+				web.OnRequest(answers)
+				before := w.clock.Now()
+				w.aheadForAMoment(func() { // a poll is due
+					w.lookAt(controllers.SourceKey, client.ObjectKey{Namespace: w.namespace, Name: "news"})
+					w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+						if !source.Status.LastPollTime.After(before) {
+							return errNotYet
+						}
+						return nil
+					})
 				})
+				web.OnRequest(nil)
 				goesOn(w)
 				polls, until := web.Hits("/feed.xml"), w.clock.Now().Add(time.Hour)
 				source := w.untilSourceIn(5*time.Minute, "news", func(source *v1alpha1.FeedSource) error {
