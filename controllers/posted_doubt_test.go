@@ -26,20 +26,27 @@ func publishesUntold(server *mastodontest.Server) {
 	})
 }
 
-// R4.4: a source is deleted while it is not known whether its entry was posted, and is applied again some hours later. Nobody has asked for
-// what was posted there meanwhile.
-func TestAnUncertainPostIsNotMadeAgainHoursAfterItsSourceWasDeleted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	server := w.mastodon(ignoresKeys)
+// leavesInDoubt has an entry published of which nobody is told, and deletes its source. It returns where the feed is.
+func (w *world) leavesInDoubt(server *mastodontest.Server) *feedtest.Server {
+	w.t.Helper()
 	w.openDestination("press", server.URL)
-	web := feedtest.New(t)
+	web := feedtest.New(w.t)
 	web.List(web.Entries("news", 1)...)
 	publishesUntold(server)
 	w.source("news", web.FeedURL(), postsTo("press"))
 	w.untilItem("news", hasFailed("press", 1))
 	server.OnPost(nil)
 	w.remove("news")
+	return web
+}
+
+// R4.4: a source is deleted while it is not known whether its entry was posted, and is applied again some hours later. Nobody has asked for
+// what was posted there meanwhile.
+func TestAnUncertainPostIsNotMadeAgainHoursAfterItsSourceWasDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon(ignoresKeys)
+	web := w.leavesInDoubt(server)
 	for range 3 {
 		w.clock.Step(time.Hour + time.Minute)
 		w.settles()
@@ -56,16 +63,9 @@ func TestAnotherNamespaceCannotMakeAnUncertainPostBeForgotten(t *testing.T) {
 	t.Parallel()
 	tenants := newTenants(t, 2, func(w *world) { w.postsInMemory = 2 })
 	w, other := tenants[0], tenants[1]
-	server, theirs := w.mastodon(ignoresKeys), other.mastodon()
-	w.openDestination("press", server.URL)
+	server, theirs, flood := w.mastodon(ignoresKeys), other.mastodon(), feedtest.New(t)
 	other.openDestination("flood", theirs.URL)
-	web, flood := feedtest.New(t), feedtest.New(t)
-	web.List(web.Entries("news", 1)...)
-	publishesUntold(server)
-	w.source("news", web.FeedURL(), postsTo("press"))
-	w.untilItem("news", hasFailed("press", 1))
-	server.OnPost(nil)
-	w.remove("news")
+	web := w.leavesInDoubt(server)
 	flood.List(flood.Entries("flood", 5)...)
 	other.source("flood", flood.FeedURL(), postsTo("flood"))
 	other.untilItems("flood", allProcessed(5))
@@ -86,14 +86,7 @@ func TestWhatNobodyCanKnowIsNotPostedBecauseItCouldNotBeWritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server := w.mastodon(both(ignoresKeys, writeOnly))
-	w.openDestination("press", server.URL)
-	web := feedtest.New(t)
-	web.List(web.Entries("news", 1)...)
-	publishesUntold(server)
-	w.source("news", web.FeedURL(), postsTo("press"))
-	w.untilItem("news", hasFailed("press", 1))
-	server.OnPost(nil)
-	w.remove("news")
+	web := w.leavesInDoubt(server)
 	var refused atomic.Int32
 	w.onItemWrites(func(_ *http.Request, body string) *metav1.Status {
 		if !strings.Contains(body, "Not known whether") || refused.Add(1) > 8 {
