@@ -37,7 +37,7 @@ const (
 // language is CEL with the variables of an entry, the functions for texts that Kubernetes has too, and
 // fold. There is no way to ask for the time.
 var language = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
+	env, err := cel.NewEnv(
 		cel.Variable(title, cel.StringType),
 		cel.Variable(url, cel.StringType),
 		cel.Variable(author, cel.StringType),
@@ -56,6 +56,13 @@ var language = sync.OnceValues(func() (*cel.Env, error) {
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateDurationLiterals(),
 			cel.ValidateHomogeneousAggregateLiterals()),
 	)
+	if err != nil {
+		return nil, err
+	}
+	// The first name that is not known makes the list that others are proposed from, and nothing guards
+	// that list from the expressions that are compiled meanwhile. It is made here, before there are any.
+	_, _ = env.Compile("unknown")
+	return env, nil
 })
 
 // fold makes texts the same that differ in case or width only: ＩＣＴ and ict, ｶﾞｲﾄﾞ and ガイド.
