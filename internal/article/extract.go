@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/go-shiori/go-readability"
+	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
@@ -48,7 +48,7 @@ func extract(page string) (title, text string, err error) {
 		parser.DisableJSONLD = true
 		found, err := parser.ParseDocument(document, anywhere)
 		if err == nil && found.Node != nil {
-			title, text = found.Title, withoutNavigation(render(found.Node))
+			title, text = found.Title(), withoutNavigation(render(found.Node))
 		}
 	}
 	if !isArticle(text) {
