@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/terminal"
 )
 
 // titleWidth is how many columns of a terminal a title may take.
@@ -229,20 +230,9 @@ func (b *board) line(now time.Time, source, phase, reason, title string) {
 		b.row("TIME", "NAME", "PHASE", "REASON", "TITLE")
 	}
 	b.lines++
-	b.row(now.Format(time.TimeOnly), source, phase, reason, cut(title, titleWidth))
+	b.row(now.Format(time.TimeOnly), source, phase, reason, terminal.Clip(terminal.Line(title), titleWidth))
 }
 
 func (b *board) row(when, source, phase, reason, title string) {
 	_, _ = fmt.Fprintln(b.out, strings.TrimRight(fmt.Sprintf("%-8s  %-18s  %-11s  %-18s  %s", when, source, phase, reason, title), " "))
-}
-
-// cut shortens a text to so many columns of a terminal, of which a Japanese character takes two.
-func cut(text string, columns int) string {
-	used := 0
-	for at, r := range text {
-		if used += columnsOfRune(r); used >= columns && at+len(string(r)) < len(text) {
-			return text[:at] + "…"
-		}
-	}
-	return text
 }

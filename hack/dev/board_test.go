@@ -141,25 +141,3 @@ func TestTheFirstItemsAreDoneWhenOneIsProcessedAndAllWereTried(t *testing.T) {
 	late = true
 	check(true, "when that takes long")
 }
-
-func TestTitlesAreCutByTheColumnsTheyTake(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		text string
-		want string
-	}{
-		"a short one stays":                   {text: "abc", want: "abc"},
-		"one that just fits stays":            {text: "abcdefgh", want: "abcdefgh"},
-		"a long one ends in an ellipsis":      {text: "abcdefghi", want: "abcdefg…"},
-		"Japanese takes two columns":          {text: "例示省の発表", want: "例示省…"},
-		"Japanese that just fits stays":       {text: "例示省は", want: "例示省は"},
-		"a wide one at the border goes whole": {text: "abcdefg例示", want: "abcdefg…"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := cut(test.text, 8); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}

@@ -12,9 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clipperhouse/uax29/v2/graphemes"
-
-	"github.com/feed-operator/feed-operator/internal/prose"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Plain returns a text as it may be shown: without what would move the cursor, change colours or turn the text
@@ -39,81 +37,49 @@ func Plain(text string) string {
 func Line(text string) string { return strings.Join(strings.Fields(Plain(text)), " ") }
 
 // Width is how many columns a text takes.
-func Width(text string) int {
-	width := 0
-	for cluster := graphemes.FromString(text); cluster.Next(); {
-		width += columns(cluster.Value())
-	}
-	return width
-}
-
-// columns is the width of one character as a reader knows it.
-func columns(cluster string) int {
-	first, _ := utf8.DecodeRuneInString(cluster)
-	switch {
-	case unicode.IsControl(first), unicode.Is(unicode.M, first):
-		return 0
-	case first >= 0xff61 && first <= 0xffdc: // half-width forms
-		return 1
-	case prose.IsCJK(first), prose.IsWide(first), first >= 0x1F300 && first <= 0x1FAFF, strings.ContainsRune(cluster, '\ufe0f'):
-		return 2
-	}
-	return 1
-}
+func Width(text string) int { return displaywidth.String(text) }
 
 // Clip returns as much of a line as has room in some columns, with an ellipsis where that is not all.
 func Clip(text string, room int) string {
 	if Width(text) <= room {
 		return text
 	}
-	used, end := 1, 0 // the ellipsis
-	for cluster := graphemes.FromString(text); cluster.Next(); {
-		if used += columns(cluster.Value()); used > room {
-			break
-		}
-		end = cluster.End()
-	}
-	return strings.TrimRight(text[:end], " ") + "…"
+	return strings.TrimRight(displaywidth.TruncateString(text, room-1, ""), " ") + "…"
 }
 
-// Wrap returns the lines of a text, none of them wider than room, broken between words, or anywhere in
-// scripts that have none.
+// Wrap returns the lines of a text, broken between words, and between wide characters, which need no space. None of them is wider than
+// room, but for a word that is: a link that is broken cannot be followed.
 func Wrap(text string, room int) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, wrapLine(strings.TrimRight(paragraph, " "), room)...)
+		line, used := "", 0
+		for _, piece := range pieces(paragraph) {
+			if line != "" && used+Width(strings.TrimRight(piece, " ")) > room {
+				lines = append(lines, strings.TrimRight(line, " "))
+				line, used = "", 0
+			}
+			line += piece
+			used += Width(piece)
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
 	}
 	return lines
 }
 
-func wrapLine(text string, room int) []string {
-	var lines []string
-	start, used, gap := 0, 0, -1 // gap is where the line can be broken
-	for cluster := graphemes.FromString(text); cluster.Next(); {
-		size := columns(cluster.Value())
-		if used+size > room && cluster.Start() > start {
-			end := cluster.Start()
-			if gap > start {
-				end = gap
-			}
-			lines = append(lines, strings.TrimRight(text[start:end], " "))
-			start = end + len(text[end:]) - len(strings.TrimLeft(text[end:], " "))
-			used, gap = 0, -1
-			if start < cluster.Start() {
-				used = Width(text[start:cluster.Start()])
-			}
+// pieces are the parts of a line that must not be broken: words with the space after them, and wide
+// characters with the punctuation after them.
+func pieces(line string) []string {
+	var parts []string
+	spaced, wide := true, false // what comes before
+	for character := displaywidth.StringGraphemes(line); character.Next(); {
+		value, isSpace, isWide := character.Value(), character.Value() == " ", character.Width() > 1
+		first, _ := utf8.DecodeRuneInString(value)
+		begins := !isSpace && (spaced || isWide || wide) && !(isWide && unicode.In(first, unicode.Pe, unicode.Pf, unicode.Po))
+		if begins || len(parts) == 0 {
+			parts = append(parts, "")
 		}
-		if cluster.Start() < start {
-			continue // a space at the break
-		}
-		first, _ := utf8.DecodeRuneInString(cluster.Value())
-		switch {
-		case first == ' ':
-			gap = cluster.End()
-		case prose.IsCJK(first):
-			gap = cluster.End()
-		}
-		used += size
+		parts[len(parts)-1] += value
+		spaced, wide = isSpace, isWide
 	}
-	return append(lines, text[start:])
+	return parts
 }

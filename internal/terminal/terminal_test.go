@@ -49,25 +49,59 @@ func TestTextsAreMadePlain(t *testing.T) {
 	}
 }
 
-func TestTextsAreWrapped(t *testing.T) {
+func TestLinesAreBrokenWhereAPersonWould(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string][]string{
-		"one two three": {"one two", "three"}, "日本語の文章": {"日本語の", "文章"}, "averyverylongword x": {"averyvery", "longword", "x"}, "": {""}, "a\n\nb": {"a", "", "b"},
+	for name, test := range map[string]struct {
+		line string
+		want []string
+	}{
+		"a short one stays":                      {line: "one two", want: []string{"one two"}},
+		"between words":                          {line: "one two three four", want: []string{"one two", "three four"}},
+		"between Japanese characters":            {line: "例示省は公表します", want: []string{"例示省は公", "表します"}},
+		"not before a full stop":                 {line: "例示省公表。その後", want: []string{"例示省公", "表。その後"}},
+		"a number in Japanese stays whole":       {line: "例示省は12345件", want: []string{"例示省は", "12345件"}},
+		"a link that is too long is not touched": {line: "see https://example.org/", want: []string{"see", "https://example.org/"}},
+		"an empty one":                           {line: "", want: []string{""}},
+		"lines stay":                             {line: "a\n\nb", want: []string{"a", "", "b"}},
 	} {
-		if diff := cmp.Diff(want, terminal.Wrap(text, 9)); diff != "" {
-			t.Errorf("%q:\n%s", text, diff)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		text := terminal.Line(rapid.StringOf(rapid.SampledFrom([]rune("ab c日本。é "))).Draw(t, "text"))
-		lines := terminal.Wrap(text, 7)
-		for _, line := range lines {
-			if terminal.Width(line) > 7 {
-				t.Fatalf("%q is wider than 7", line)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, terminal.Wrap(test.line, 11)); diff != "" {
+				t.Error(diff)
 			}
-		}
-		if strings.ReplaceAll(strings.Join(lines, ""), " ", "") != strings.ReplaceAll(text, " ", "") {
-			t.Fatalf("%q became %q", text, lines)
+		})
+	}
+}
+
+func TestBreakingLinesLosesNothingButSpaces(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.StringOf(rapid.RuneFrom([]rune("ab 12例示。、（ー"))).Draw(t, "line")
+		unspaced := strings.NewReplacer(" ", "").Replace
+		if got := unspaced(strings.Join(terminal.Wrap(line, 7), "")); got != unspaced(line) {
+			t.Errorf("got %q", got)
 		}
 	})
+}
+
+func TestTextsAreCutByTheColumnsTheyTake(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text string
+		want string
+	}{
+		"a short one stays":                   {text: "abc", want: "abc"},
+		"one that just fits stays":            {text: "abcdefgh", want: "abcdefgh"},
+		"a long one ends in an ellipsis":      {text: "abcdefghi", want: "abcdefg…"},
+		"Japanese takes two columns":          {text: "例示省の発表", want: "例示省…"},
+		"Japanese that just fits stays":       {text: "例示省は", want: "例示省は"},
+		"a wide one at the border goes whole": {text: "abcdefg例示", want: "abcdefg…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := terminal.Clip(test.text, 8); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
 }
