@@ -7,9 +7,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -18,19 +19,32 @@ import (
 
 // cluster is the API server that kubectl would ask.
 type cluster struct {
-	flags *genericclioptions.ConfigFlags
+	rules     *clientcmd.ClientConfigLoadingRules
+	overrides clientcmd.ConfigOverrides
+}
+
+// newCluster is that of the flags, which are called as kubectl calls them.
+func newCluster(flags *pflag.FlagSet) *cluster {
+	c := &cluster{rules: clientcmd.NewDefaultClientConfigLoadingRules()}
+	flags.StringVar(&c.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "Path to the kubeconfig file to use for CLI requests.")
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.ClusterOverrideFlags.APIServer.ShortName = "s"
+	names.AuthOverrideFlags.Username.LongName, names.AuthOverrideFlags.Password.LongName = "", "" // kubectl has them no longer
+	clientcmd.BindOverrideFlags(&c.overrides, flags, names)
+	return c
 }
 
 // connect returns the client and the namespace that the flags name.
 func (c *cluster) connect() (client.Client, string, error) {
-	config, err := c.flags.ToRESTConfig()
+	chosen := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
+	config, err := chosen.ClientConfig()
 	if err != nil {
 		return nil, "", err
 	}
 	redact.Remember("", config.BearerToken)
 	redact.Remember("", config.Password)
 	config.QPS = -1 // the server's own fairness decides
-	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
+	namespace, _, err := chosen.Namespace()
 	if err != nil {
 		return nil, "", err
 	}

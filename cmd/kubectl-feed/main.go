@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
@@ -82,8 +81,7 @@ that cannot be read, and with 2 when the command line is wrong.`,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cluster := &cluster{flags: genericclioptions.NewConfigFlags(true)}
-	cluster.flags.AddFlags(root.PersistentFlags())
+	cluster := newCluster(root.PersistentFlags())
 	root.AddCommand(newPreview(cluster), newImport(cluster), newExport(cluster), newStatus(cluster), newRetry(cluster), newPoll(cluster))
 	return root
 }

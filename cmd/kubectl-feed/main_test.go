@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
 // feed runs the program, as `kubectl feed` does, on the API server.
 func feed(t *testing.T, namespace, in string, args ...string) (code int, out, complaint string) {
 	t.Helper()
-	args = append(args, "--kubeconfig", kubeconfig(t), "--cache-dir", t.TempDir(), "-n", namespace)
+	args = append(args, "--kubeconfig", kubeconfig(t), "-n", namespace)
 	var stdout, stderr bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(in), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,10 +147,7 @@ func tellRefusals(to io.Writer) func(host string, address netip.Addr, because st
 
 // gather reads what is to be previewed.
 func (f *previewFlags) gather(command *cobra.Command, args []string, cluster *cluster) (*preview.Objects, []*v1alpha1.FeedSource, error) {
-	objects := &preview.Objects{Namespace: metav1.NamespaceDefault}
-	if *cluster.flags.Namespace != "" {
-		objects.Namespace = *cluster.flags.Namespace
-	}
+	objects := &preview.Objects{Namespace: cmp.Or(cluster.overrides.Context.Namespace, metav1.NamespaceDefault)}
 	if f.fromCluster {
 		connected, namespace, err := cluster.connect()
 		if err != nil {

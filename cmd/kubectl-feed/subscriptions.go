@@ -39,7 +39,7 @@ the same names. Titles and folders are kept as annotations, for kubectl feed exp
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			template := v1alpha1.FeedSource{}
-			template.Namespace = *cluster.flags.Namespace
+			template.Namespace = cluster.overrides.Context.Namespace
 			if command.Flags().Changed("interval") {
 				if interval < time.Minute || interval > 168*time.Hour {
 					return usageError{errors.New("--interval must be from 1m to 168h")}
