@@ -9,7 +9,6 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -43,7 +42,7 @@ func shareOfWorkers(workers int) int { return max(workers/4, 1) }
 func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider], connect ProviderFactory, share int) *AIProviderReconciler {
 	r := &AIProviderReconciler{serviceReconciler: common}
 	r.places, r.key = providerCheckPlaces, providerKey
-	r.resource = providerResource
+	r.resource = schedule.Provider
 	r.stage = v1alpha1.StageSummarize
 	r.secretKey = secrets.KeyAPIKey
 	r.limit = func(described *v1alpha1.AIProvider) schedule.Limit {
@@ -108,10 +107,3 @@ func (r *AIProviderReconciler) SetupWithManager(manager ctrl.Manager) error {
 		WithOptions(working(limitOfChecks)).
 		Complete(r)
 }
-
-func providerResource(key client.ObjectKey) schedule.Resource {
-	return schedule.Resource{Kind: schedule.KindProvider, Name: key.String()}
-}
-
-// builtinResource is the built-in summarizer: it has no limit but the number of workers.
-var builtinResource = schedule.Resource{Kind: schedule.KindProvider}

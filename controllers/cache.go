@@ -163,9 +163,9 @@ func refusedBy(item *v1alpha1.FeedItem) []string {
 func refuser(item *v1alpha1.FeedItem, by lifecycle.Refusal) schedule.Resource {
 	key := client.ObjectKey{Namespace: item.Namespace, Name: by.Name}
 	if by.Stage == v1alpha1.StageDeliver {
-		return destinationResource(key)
+		return schedule.Destination(key)
 	}
-	return providerResource(key)
+	return schedule.Provider(key)
 }
 
 // itemsRefusedBy lists the cached items that are given up for the refused credentials of a service.

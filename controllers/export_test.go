@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // SetupForTest is Setup, and returns what looks at an item or a source now: with a clock that a
@@ -22,9 +23,9 @@ func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options) (l
 	return func(kind string, name types.NamespacedName) {
 		switch kind {
 		case ProviderKey:
-			waker.serviceChanged(providerResource(name), true)
+			waker.serviceChanged(schedule.Provider(name), true)
 		case DestinationKey:
-			waker.serviceChanged(destinationResource(name), true)
+			waker.serviceChanged(schedule.Destination(name), true)
 		default:
 			waker.wake(scheduleKey(kind, name))
 		}

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -51,7 +50,7 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 ) *FeedDestinationReconciler {
 	r := &FeedDestinationReconciler{serviceReconciler: common}
 	r.places, r.key = destinationCheckPlaces, destinationKey
-	r.resource = destinationResource
+	r.resource = schedule.Destination
 	r.stage = v1alpha1.StageDeliver
 	r.secretKey = secrets.KeyAccess
 	r.limit = func(described *v1alpha1.FeedDestination) schedule.Limit {
@@ -155,10 +154,6 @@ func (r *FeedDestinationReconciler) SetupWithManager(manager ctrl.Manager) error
 		WatchesRawSource(&r.Waker.destinations).
 		WithOptions(working(limitOfChecks)).
 		Complete(r)
-}
-
-func destinationResource(key client.ObjectKey) schedule.Resource {
-	return schedule.Resource{Kind: schedule.KindDestination, Name: key.String()}
 }
 
 // bounded is a number of another server as a status holds it.

@@ -78,7 +78,7 @@ func (r *FeedItemReconciler) namedFor(ctx context.Context, item *v1alpha1.FeedIt
 func (r *FeedItemReconciler) writersOf(ctx context.Context, source *v1alpha1.FeedSource) ([]link, error) {
 	if len(source.Spec.Providers) == 0 {
 		builtin := provider.Link{Name: BuiltinProvider, Provider: r.Builtin, Timeout: v1alpha1.DefaultProviderTimeout}
-		return []link{{Link: builtin, resource: builtinResource}}, nil
+		return []link{{Link: builtin, resource: schedule.Builtin}}, nil
 	}
 	return r.linksTo(ctx, source.Namespace, source.Spec.Providers)
 }
@@ -88,7 +88,7 @@ func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs
 	chain := make([]link, 0, len(refs))
 	for _, ref := range refs {
 		key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
-		next := link{Link: provider.Link{Name: ref.Name}, resource: providerResource(key)}
+		next := link{Link: provider.Link{Name: ref.Name}, resource: schedule.Provider(key)}
 		var found v1alpha1.AIProvider
 		switch err := r.Client.Get(ctx, key, &found); {
 		case apierrors.IsNotFound(err):

@@ -267,7 +267,7 @@ func (r *FeedItemReconciler) standInLine(turn *schedule.Turn, item *v1alpha1.Fee
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
 			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
-			if taken, granted := turn.AcquireAll(deliveryRank(item), toPost(destinationResource(key))...); granted {
+			if taken, granted := turn.AcquireAll(deliveryRank(item), toPost(schedule.Destination(key))...); granted {
 				taken[1].Release()
 			}
 		}

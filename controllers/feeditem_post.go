@@ -118,7 +118,7 @@ func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSo
 
 // postTo finds what it takes to post to a destination.
 func postTo(ctx context.Context, reader client.Reader, known *services, key types.NamespacedName) (*post, error) {
-	p := &post{destination: key.Name, resource: destinationResource(key), policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
+	p := &post{destination: key.Name, resource: schedule.Destination(key), policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
 	var described v1alpha1.FeedDestination
 	switch err := reader.Get(ctx, key, &described); {
 	case apierrors.IsNotFound(err):

@@ -14,6 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // seeder opens the schedule after a start: first everybody who waits is in line, then the first
@@ -73,7 +74,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 		for i := range view.Status.Deliveries {
 			row := &view.Status.Deliveries[i]
 			if at, open := lifecycle.Due(row, now); open && !at.After(now) {
-				id := destinationResource(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
+				id := schedule.Destination(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
 				turn.AcquireAll(deliveryRank(item), only(itemPlaces), only(id))
 			}
 		}

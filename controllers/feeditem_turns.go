@@ -183,7 +183,3 @@ func rankOf(item *v1alpha1.FeedItem, now time.Time) schedule.Rank {
 	}
 	return rank
 }
-
-func hostResource(host string) schedule.Resource {
-	return schedule.Resource{Kind: schedule.KindHost, Name: host}
-}

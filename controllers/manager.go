@@ -72,7 +72,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		schedule.KindWrites:  {},
 	})
 	plan.Configure(allWrites, schedule.Limit{Sharing: schedule.ByTenant})
-	plan.Configure(builtinResource, schedule.Limit{})
+	plan.Configure(schedule.Builtin, schedule.Limit{})
 	plan.Configure(itemPlaces, limitOfItems(options.ItemWorkers))
 	plan.Configure(pollPlaces, limitOfPolls(options.PollWorkers))
 	plan.Configure(providerCheckPlaces, limitOfChecks)

@@ -107,9 +107,9 @@ func failedItems(ctx context.Context, reader client.Reader, object client.Object
 	key := client.ObjectKeyFromObject(object)
 	switch parent := object.(type) {
 	case *v1alpha1.AIProvider:
-		return itemsFailedAt(ctx, reader, providerResource(key))
+		return itemsFailedAt(ctx, reader, schedule.Provider(key))
 	case *v1alpha1.FeedDestination:
-		return itemsFailedAt(ctx, reader, destinationResource(key))
+		return itemsFailedAt(ctx, reader, schedule.Destination(key))
 	case *v1alpha1.FeedSource:
 		items, err := itemsOf(ctx, reader, parent)
 		var failed []v1alpha1.FeedItem

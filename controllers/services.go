@@ -208,7 +208,7 @@ func (s *services) standing(id schedule.Resource) (caller any, revision string, 
 // configured cannot be called at all; the item is to ask again.
 func (s *services) ended(ticket *schedule.Ticket, revision string, stage v1alpha1.Stage, tokens int64, err error) (again bool) {
 	id := ticket.Resource()
-	if id == builtinResource {
+	if id == schedule.Builtin {
 		ticket.Done()
 		return false
 	}

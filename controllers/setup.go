@@ -20,6 +20,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // SetupWithManager registers the controller of items. It looks at an item when it appears, when
@@ -54,9 +55,9 @@ var cured = predicate.Funcs{
 
 // refusedItemsOf names the items that had failed for the refused credentials of a service.
 func (r *FeedItemReconciler) refusedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
-	id := providerResource(client.ObjectKeyFromObject(object))
+	id := schedule.Provider(client.ObjectKeyFromObject(object))
 	if _, posts := object.(*v1alpha1.FeedDestination); posts {
-		id = destinationResource(client.ObjectKeyFromObject(object))
+		id = schedule.Destination(client.ObjectKeyFromObject(object))
 	}
 	items, err := itemsRefusedBy(ctx, r.Client, id)
 	if err != nil {

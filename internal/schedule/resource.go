@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 )
 
@@ -30,6 +31,22 @@ type Resource struct {
 	Kind Kind
 	Name string
 }
+
+// Builtin is the built-in summarizer: it has no limit but the number of workers.
+var Builtin = Resource{Kind: KindProvider}
+
+// Provider is an AIProvider.
+func Provider(key types.NamespacedName) Resource {
+	return Resource{Kind: KindProvider, Name: key.String()}
+}
+
+// Destination is a FeedDestination.
+func Destination(key types.NamespacedName) Resource {
+	return Resource{Kind: KindDestination, Name: key.String()}
+}
+
+// Host is where feeds and pages are.
+func Host(name string) Resource { return Resource{Kind: KindHost, Name: name} }
 
 // String returns the resource for logs and messages.
 func (r Resource) String() string { return string(r.Kind) + " " + r.Name }
