@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -41,7 +42,7 @@ func shareOfWorkers(workers int) int { return max(workers/4, 1) }
 
 func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider], connect ProviderFactory, share int) *AIProviderReconciler {
 	r := &AIProviderReconciler{serviceReconciler: common}
-	r.places, r.key = providerCheckPlaces, providerKey
+	r.places, r.key = queue.ProviderCheckPlaces, queue.ProviderKey
 	r.resource = schedule.Provider
 	r.stage = v1alpha1.StageSummarize
 	r.secretKey = secrets.KeyAPIKey
@@ -102,8 +103,8 @@ func (r *AIProviderReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 func (r *AIProviderReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.AIProvider{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
-		WatchesRawSource(&r.Waker.providers).
-		WithOptions(working(limitOfChecks)).
+			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
+		WatchesRawSource(&r.Waker.Providers).
+		WithOptions(queue.Options(queue.LimitOfChecks)).
 		Complete(r)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -171,7 +172,7 @@ func refuser(item *v1alpha1.FeedItem, by lifecycle.Refusal) schedule.Resource {
 // itemsRefusedBy lists the cached items that are given up for the refused credentials of a service.
 func itemsRefusedBy(ctx context.Context, reader client.Reader, id schedule.Resource) ([]v1alpha1.FeedItem, error) {
 	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(keyNamed(id.Name).Namespace),
+	err := reader.List(ctx, &list, client.InNamespace(queue.Named(id.Name).Namespace),
 		client.MatchingFields{byRefusal: id.String()}, client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }

@@ -13,21 +13,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // SetupForTest is Setup, and returns what looks at an item or a source now: with a clock that a
 // test sets, what the queue waits for never comes by itself.
 func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options) (lookAt func(kind string, name types.NamespacedName), err error) {
-	waker := &waker{}
+	waker := &queue.Waker{}
 	return func(kind string, name types.NamespacedName) {
 		switch kind {
 		case ProviderKey:
-			waker.serviceChanged(schedule.Provider(name), true)
+			waker.ServiceChanged(schedule.Provider(name), true)
 		case DestinationKey:
-			waker.serviceChanged(schedule.Destination(name), true)
+			waker.ServiceChanged(schedule.Destination(name), true)
 		default:
-			waker.wake(scheduleKey(kind, name))
+			waker.Wake(queue.Key(kind, name))
 		}
 	}, setup(ctx, manager, options, waker)
 }
@@ -37,15 +38,15 @@ func RefusedForSpace(err error) string { return refusedForSpace(err) }
 
 // The kinds that SetupForTest's function takes.
 const (
-	ItemKey        = itemKey
-	SourceKey      = sourceKey
-	ProviderKey    = providerKey
-	DestinationKey = destinationKey
+	ItemKey        = queue.ItemKey
+	SourceKey      = queue.SourceKey
+	ProviderKey    = queue.ProviderKey
+	DestinationKey = queue.DestinationKey
 )
 
 // ComesBackAfter is when a key comes back after so many errors in a row.
 func ComesBackAfter(errors int) (after time.Duration) {
-	limiter := working(limitOfChecks).RateLimiter
+	limiter := queue.Options(queue.LimitOfChecks).RateLimiter
 	for range errors {
 		after = limiter.When(ctrl.Request{})
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -49,7 +50,7 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 	connect DestinationFactory,
 ) *FeedDestinationReconciler {
 	r := &FeedDestinationReconciler{serviceReconciler: common}
-	r.places, r.key = destinationCheckPlaces, destinationKey
+	r.places, r.key = queue.DestinationCheckPlaces, queue.DestinationKey
 	r.resource = schedule.Destination
 	r.stage = v1alpha1.StageDeliver
 	r.secretKey = secrets.KeyAccess
@@ -150,9 +151,9 @@ func (r *FeedDestinationReconciler) Reconcile(ctx context.Context, request ctrl.
 func (r *FeedDestinationReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, annotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
-		WatchesRawSource(&r.Waker.destinations).
-		WithOptions(working(limitOfChecks)).
+			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
+		WatchesRawSource(&r.Waker.Destinations).
+		WithOptions(queue.Options(queue.LimitOfChecks)).
 		Complete(r)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
+	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
 // heldAgain is when an item is looked at again whose entry another item posts at this moment.
@@ -46,7 +47,7 @@ func (r *FeedItemReconciler) skip(ctx context.Context, item *v1alpha1.FeedItem, 
 		return false, ctrl.Result{}, err
 	case soon:
 		r.open.keep(item, open)
-		return true, lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
+		return true, queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
 	case outcome == nil:
 		return false, ctrl.Result{}, nil
 	}

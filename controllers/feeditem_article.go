@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -52,7 +53,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	}
 	if held.page != nil && !r.Web.ended(held.page, item.Namespace, host, time.Time{}, err) {
 		r.open.keep(item, open)
-		return true, lookAgain(r.Clock.Now(), r.Clock.Now()), nil // it waits for the network, as the others do
+		return true, queue.RequeueAt(r.Clock.Now(), r.Clock.Now()), nil // it waits for the network, as the others do
 	}
 	if errors.Is(err, budget.ErrFull) {
 		return true, ctrl.Result{}, r.waitForRoom(ctx, item, open)

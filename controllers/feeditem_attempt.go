@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -99,7 +100,7 @@ func (r *FeedItemReconciler) ask(ctx context.Context, turn *schedule.Turn, held 
 		r.wakeAt(item, open.GoOnBy)
 		return ctrl.Result{}, nil
 	case errors.Is(err, provider.ErrNoneAvailable): // it was closed or deleted just now
-		return lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
+		return queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
 	case err != nil:
 		return ctrl.Result{}, err
 	}
@@ -151,7 +152,7 @@ func (r *FeedItemReconciler) after(written *v1alpha1.FeedItem, err error) (ctrl.
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	case written == nil:
-		return lookAgain(now, now), nil
+		return queue.RequeueAt(now, now), nil
 	}
 	return r.whatNext(written), nil
 }
@@ -175,7 +176,7 @@ func (r *FeedItemReconciler) whatNext(item *v1alpha1.FeedItem) ctrl.Result {
 	if done, result := r.nothingToDo(item, step); done {
 		return result
 	}
-	return lookAgain(now, now)
+	return queue.RequeueAt(now, now)
 }
 
 func timeOf(at *metav1.MicroTime) time.Time {

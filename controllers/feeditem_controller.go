@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -32,7 +33,7 @@ type FeedItemReconciler struct {
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
 	Web      *web
-	Waker    *waker
+	Waker    *queue.Waker
 	Articles *article.Fetcher
 	// Names is shared with the controller of sources.
 	Names *feedNames
@@ -50,14 +51,14 @@ type FeedItemReconciler struct {
 	Workers int
 
 	// Background is where deliveries go on that an item has several of.
-	Background *background
+	Background *queue.Background
 	// Notifier sends the notifications of items that have failed for good.
 	Notifier *notifier
 
 	open     openAttempts
 	kept     keptResults
 	found    foundPosts
-	underWay deliveriesUnderWay
+	underWay queue.UnderWay
 	sighted  sightedIntents
 }
 
@@ -67,7 +68,7 @@ type FeedItemReconciler struct {
 
 // Reconcile looks at what is recorded of an item, and does the first thing that is missing.
 func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	turn := r.Schedule.Enter(scheduleKey(itemKey, request.NamespacedName))
+	turn := r.Schedule.Enter(queue.Key(queue.ItemKey, request.NamespacedName))
 	defer turn.Leave()
 
 	// The cache says whether there may be something to do; what is done follows from a live read.
@@ -183,7 +184,7 @@ func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedIte
 			try = taken[1:]
 		}
 	} else {
-		_, granted = turn.Acquire(rankOf(item, r.Clock.Now()), itemPlaces)
+		_, granted = turn.Acquire(rankOf(item, r.Clock.Now()), queue.ItemPlaces)
 	}
 	if !granted {
 		turn.KeepWaiting()
@@ -213,7 +214,7 @@ func (r *FeedItemReconciler) nothingToDo(item *v1alpha1.FeedItem, step lifecycle
 	case !item.DeletionTimestamp.IsZero(), step.Action == lifecycle.Rest:
 		return true, ctrl.Result{}
 	case step.Action == lifecycle.Wait:
-		return true, lookAgain(r.Clock.Now(), step.Until)
+		return true, queue.RequeueAt(r.Clock.Now(), step.Until)
 	}
 	return false, ctrl.Result{}
 }
@@ -253,7 +254,7 @@ func (r *FeedItemReconciler) finish(ctx context.Context, item *v1alpha1.FeedItem
 	})
 	if err == nil {
 		r.tell(before, item)
-		r.Waker.itemLater(client.ObjectKeyFromObject(item), 0) // it may have to be told of
+		r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0) // it may have to be told of
 	}
 	return err
 }

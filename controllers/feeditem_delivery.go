@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -54,7 +55,7 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 			case p.ticket != nil && p.to != nil:
 				ready = append(ready, p)
 			case p.ticket != nil: // it was opened or closed just now
-				return lookAgain(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
+				return queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
 			case p.unavailable != "":
 				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.destination, p.unavailable))
 			case r.pause(p.resource) != "":
@@ -192,11 +193,11 @@ func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, it
 		return r.after(written, err)
 	}
 	for _, p := range ready {
-		if !r.underWay.begin(item, p.destination) { // it is worked on already
+		if !r.underWay.Begin(item, p.destination) { // it is worked on already
 			continue
 		}
 		apart, handed := item.DeepCopy(), p.handOver(turn)
-		r.Background.run(func() { r.workApart(ctx, apart, handed, work) })
+		r.Background.Run(func() { r.workApart(ctx, apart, handed, work) })
 	}
 	return r.otherDeliveries(item), nil
 }
@@ -214,8 +215,8 @@ func (r *FeedItemReconciler) workApart(ctx context.Context, item *v1alpha1.FeedI
 			ctrl.LoggerFrom(ctx).Error(panicked, "Delivery panicked", "destination", p.destination, "stack", panicked.Stack)
 		}
 		p.giveBack()
-		r.underWay.end(item, p.destination)
-		r.Waker.itemLater(client.ObjectKeyFromObject(item), wait)
+		r.underWay.End(item, p.destination)
+		r.Waker.ItemLater(client.ObjectKeyFromObject(item), wait)
 	}()
 	_, err := work(ctx, item, p)
 	if err != nil && r.Writes.held(item.Namespace) { // it waits for that, as the others do
@@ -245,7 +246,7 @@ func (r *FeedItemReconciler) duePosts(ctx context.Context, live, item *v1alpha1.
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
 		at, open := lifecycle.Due(row, r.Clock.Now())
-		if !open || at.After(r.Clock.Now()) || r.underWay.has(item, row.Destination) {
+		if !open || at.After(r.Clock.Now()) || r.underWay.Has(item, row.Destination) {
 			continue
 		}
 		p, err := r.postTo(ctx, source, row.Destination)
@@ -281,13 +282,13 @@ func (r *FeedItemReconciler) otherDeliveries(item *v1alpha1.FeedItem) ctrl.Resul
 	var next time.Time
 	for i := range item.Status.Deliveries {
 		if at, open := lifecycle.Due(&item.Status.Deliveries[i], now); open && at.After(now) {
-			next = earliest(next, at)
+			next = queue.Earliest(next, at)
 		}
 	}
-	return lookAgain(now, next)
+	return queue.RequeueAt(now, next)
 }
 
 // deliveryRank says who is posted first where a destination is scarce: what was published first.
 func deliveryRank(item *v1alpha1.FeedItem) schedule.Rank {
-	return schedule.Rank{Class: classOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
+	return schedule.Rank{Class: queue.ClassOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item)}
 }

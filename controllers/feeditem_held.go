@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -22,7 +23,7 @@ const withoutRoomToKeep = "other items of this namespace: the API server refuses
 
 // toWrite are the resources that it takes to find out whether writes are taken again, for Turn.AcquireAll.
 func toWrite(item *v1alpha1.FeedItem) [][]schedule.Resource {
-	return [][]schedule.Resource{only(itemPlaces), only(allWrites), only(writesIn(item.Namespace))}
+	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(allWrites), queue.Only(writesIn(item.Namespace))}
 }
 
 // writeTry is the right to find out whether writes are taken again. Nobody else tries until it is ended, with the turn at the latest.
@@ -37,7 +38,7 @@ func (t writeTry) end() {
 // waitForWrites has an item wait until writes are taken, or it is its turn to find that out.
 func (r *FeedItemReconciler) waitForWrites(turn *schedule.Turn, item *v1alpha1.FeedItem) {
 	if _, granted := turn.AcquireAll(r.Writes.rank(item), toWrite(item)...); granted {
-		r.Waker.itemLater(client.ObjectKeyFromObject(item), 0)
+		r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
 	}
 }
 
@@ -49,7 +50,7 @@ func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedIt
 		if err := r.holdFor(ctx, item, []string{withoutRoomToKeep}); err != nil {
 			return false, otherwise, err
 		}
-		return false, lookAgain(now, now.Add(fullAgain)), nil
+		return false, queue.RequeueAt(now, now.Add(fullAgain)), nil
 	}
 	since, held := r.Writes.heldSince(item.Namespace)
 	if !held {
@@ -67,5 +68,5 @@ func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedIt
 	if err != nil || !r.Writes.held(item.Namespace) {
 		return err == nil, otherwise, err
 	}
-	return false, lookAgain(now, now.Add(time.Second)), nil // nothing was to be written, so nothing is known
+	return false, queue.RequeueAt(now, now.Add(time.Second)), nil // nothing was to be written, so nothing is known
 }

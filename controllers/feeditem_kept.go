@@ -16,6 +16,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/writes"
 )
@@ -228,7 +229,7 @@ func (r *FeedItemReconciler) writeKept(ctx context.Context, turn *schedule.Turn,
 		r.tryLater(item)
 		return ctrl.Result{}, nil
 	}
-	return lookAgain(now, now), err
+	return queue.RequeueAt(now, now), err
 }
 
 // writeAllKept writes all that is kept of an item, up to the first that is not taken.

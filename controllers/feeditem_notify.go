@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -25,11 +26,11 @@ func (r *FeedItemReconciler) notify(ctx context.Context, turn *schedule.Turn, it
 	var next time.Time
 	for _, row := range item.DeepCopy().Status.Notifications {
 		at, open := lifecycle.NotificationDue(&row, now)
-		if !open || r.Notifier.underWay.has(item, row.Destination) {
+		if !open || r.Notifier.underWay.Has(item, row.Destination) {
 			continue
 		}
 		if at.After(now) {
-			next = earliest(next, at)
+			next = queue.Earliest(next, at)
 			continue
 		}
 		if !source.Notifies(row.Destination) {
@@ -37,16 +38,16 @@ func (r *FeedItemReconciler) notify(ctx context.Context, turn *schedule.Turn, it
 			if err := r.recordNotification(ctx, item, unwanted); err != nil {
 				return ctrl.Result{}, err
 			}
-			next = earliest(next, now)
+			next = queue.Earliest(next, now)
 			continue
 		}
 		begun, err := r.Notifier.begin(ctx, turn, r.notification(item, row))
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		next = earliest(next, begun)
+		next = queue.Earliest(next, begun)
 	}
-	return lookAgain(now, next), nil
+	return queue.RequeueAt(now, next), nil
 }
 
 // notification is one of an item, as it is sent.
@@ -56,7 +57,7 @@ func (r *FeedItemReconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.
 		Notification: row,
 		about:        item,
 		rank: schedule.Rank{
-			Class: classNotices, Time: lifecycle.CheckedAt(item, r.Clock.Now()), Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item),
+			Class: queue.ClassNotices, Time: lifecycle.CheckedAt(item, r.Clock.Now()), Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item),
 		},
 		text: func(ctx context.Context) (*destination.Notice, error) {
 			// What was read of the item may be from before the attempt that has just ended.
@@ -75,7 +76,7 @@ func (r *FeedItemReconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.
 		record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
 			return r.recordNotification(ctx, item, outcome)
 		},
-		lookAgain: func(after time.Duration) { r.Waker.itemLater(client.ObjectKeyFromObject(item), after) },
+		lookAgain: func(after time.Duration) { r.Waker.ItemLater(client.ObjectKeyFromObject(item), after) },
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
 // openAttempt is what an attempt has come to that waits, without keeping a worker: for the moment
@@ -179,11 +180,11 @@ func (r *FeedItemReconciler) wakeAt(item *v1alpha1.FeedItem, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	key := scheduleKey(itemKey, client.ObjectKeyFromObject(item))
+	key := queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item))
 	// In a goroutine of its own, because a fake clock calls back while it holds its lock.
 	r.Clock.AfterFunc(at.Sub(r.Clock.Now()), func() {
 		go func() {
-			r.Waker.wake(key)
+			r.Waker.Wake(key)
 			if at.After(r.Clock.Now()) { // the clock was set back meanwhile: it may not have been the time
 				r.wakeAt(item, at)
 			}

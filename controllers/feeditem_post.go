@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -62,7 +63,7 @@ type post struct {
 
 // toPost are the resources that the work on a delivery takes, for Turn.AcquireAll.
 func toPost(to schedule.Resource) [][]schedule.Resource {
-	return [][]schedule.Resource{only(itemPlaces), only(to)}
+	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(to)}
 }
 
 // has notes what toPost has named, and what was granted of it. The place is the post's from now on: a turn that began

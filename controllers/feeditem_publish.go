@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -36,12 +37,12 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 	if p.apart {
 		return again(ctx, item, p)
 	}
-	if !r.underWay.begin(item, p.destination) { // somebody is at it in another way
+	if !r.underWay.Begin(item, p.destination) { // somebody is at it in another way
 		return r.recordDelivery(ctx, item, p, *outcome)
 	}
 	repeated, apart := *p, item.DeepCopy()
 	repeated.apart, p.place, p.holds = true, nil, "" // it keeps the place, also while it waits
-	r.Background.run(func() { r.workApart(ctx, apart, &repeated, again) })
+	r.Background.Run(func() { r.workApart(ctx, apart, &repeated, again) })
 	return nil, nil
 }
 
@@ -74,7 +75,7 @@ func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.Fe
 		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) || r.Writes.held(item.Namespace) {
 			return false
 		}
-		if taken, free := turn.Try(deliveryRank(item), only(p.resource)); free { // it has its place all the time
+		if taken, free := turn.Try(deliveryRank(item), queue.Only(p.resource)); free { // it has its place all the time
 			turn.Entrust(taken[0])
 			p.ticket = taken[0]
 			return true

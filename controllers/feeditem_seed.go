@@ -14,6 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -67,7 +68,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	if source == nil || source.UID != item.Spec.SourceRef.UID || source.Spec.Suspend {
 		return nil
 	}
-	turn := r.Schedule.Enter(scheduleKey(itemKey, client.ObjectKeyFromObject(item)))
+	turn := r.Schedule.Enter(queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item)))
 	defer turn.Leave()
 	if action == lifecycle.Deliver {
 		view := r.freed(item, releasesOf(ctx, r.Client, item))
@@ -75,7 +76,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 			row := &view.Status.Deliveries[i]
 			if at, open := lifecycle.Due(row, now); open && !at.After(now) {
 				id := schedule.Destination(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
-				turn.AcquireAll(deliveryRank(item), only(itemPlaces), only(id))
+				turn.AcquireAll(deliveryRank(item), queue.Only(queue.ItemPlaces), queue.Only(id))
 			}
 		}
 		return nil
@@ -84,6 +85,6 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	if err != nil {
 		return err
 	}
-	turn.AcquireAll(rankOf(item, now), only(itemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
+	turn.AcquireAll(rankOf(item, now), queue.Only(queue.ItemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
 	return nil
 }

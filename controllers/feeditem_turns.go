@@ -16,20 +16,13 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 // BuiltinProvider is the name on a summary of the summarizer that needs no AIProvider.
 const BuiltinProvider = derive.BuiltinProvider
-
-// The classes of who waits in the schedule, the first before the others.
-const (
-	classEager = iota // polls that a person waits for
-	classPolls        // few, and all else comes from them
-	classPending
-	classOthers
-)
 
 // acquire takes what an attempt begins with; without it the item is parked, and woken when its turn
 // comes.
@@ -44,13 +37,13 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 		return r.acquireProvider(ctx, turn, held, item)
 	}
 	if r.Schedule.Free(resourcesOf(held.first)...) {
-		taken, granted := turn.AcquireAll(rank, toVisit(itemPlaces, item.Namespace, host)...)
+		taken, granted := turn.AcquireAll(rank, toVisit(queue.ItemPlaces, item.Namespace, host)...)
 		if granted {
 			held.page = visitWith(taken)
 		}
 		return granted, nil
 	}
-	taken, granted := turn.AcquireAll(rank, append(toVisit(itemPlaces, item.Namespace, host), resourcesOf(held.first))...)
+	taken, granted := turn.AcquireAll(rank, append(toVisit(queue.ItemPlaces, item.Namespace, host), resourcesOf(held.first))...)
 	if !granted {
 		return false, r.hold(ctx, item, held.first)
 	}
@@ -62,7 +55,7 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 // Without one the item is parked.
 func (r *FeedItemReconciler) acquireProvider(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem) (bool, error) {
 	if held.provider == nil {
-		taken, granted := turn.AcquireAll(rankOf(item, r.Clock.Now()), only(itemPlaces), resourcesOf(held.first))
+		taken, granted := turn.AcquireAll(rankOf(item, r.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(held.first))
 		if !granted {
 			return false, r.hold(ctx, item, held.first)
 		}
@@ -141,7 +134,7 @@ func (r *FeedItemReconciler) hand(ctx context.Context, t *tickets, open *openAtt
 		usable := t.usable(asked)
 		ticket := t.take(usable)
 		if ticket == nil && len(usable) > 0 {
-			taken, waits := turn.AcquireSoon(rank, only(itemPlaces), resourcesOf(usable))
+			taken, waits := turn.AcquireSoon(rank, queue.Only(queue.ItemPlaces), resourcesOf(usable))
 			if waits {
 				return provider.Call{}, provider.ErrWaits
 			}
@@ -177,9 +170,9 @@ func resourcesOf(chain []link) []schedule.Resource {
 // rankOf says who goes first where capacity is scarce: of the pending items the one that was
 // published first, then of all others the one that was looked at longest ago.
 func rankOf(item *v1alpha1.FeedItem, now time.Time) schedule.Rank {
-	rank := schedule.Rank{Class: classOthers, Time: lifecycle.CheckedAt(item, now), Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item)}
+	rank := schedule.Rank{Class: queue.ClassOthers, Time: lifecycle.CheckedAt(item, now), Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item)}
 	if item.Status.Phase == v1alpha1.PhasePending {
-		rank.Class, rank.Time = classPending, item.Published().Time
+		rank.Class, rank.Time = queue.ClassPending, item.Published().Time
 	}
 	return rank
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -51,7 +52,7 @@ type FeedSourceReconciler struct {
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
 	Web      *web
-	Waker    *waker
+	Waker    *queue.Waker
 	Outbound *outbound.Client
 	// Names is shared with the controller of items.
 	Names *feedNames
@@ -71,7 +72,7 @@ type FeedSourceReconciler struct {
 
 // Reconcile polls a source when it is due, and keeps the counts on its status current.
 func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	turn := r.Schedule.Enter(scheduleKey(sourceKey, request.NamespacedName))
+	turn := r.Schedule.Enter(queue.Key(queue.SourceKey, request.NamespacedName))
 	defer turn.Leave()
 
 	var source v1alpha1.FeedSource
@@ -108,21 +109,21 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	due := watch.due(&source, r.Web.networkBack(source.Namespace, host), now)
 	if said := watch.toTell(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
 		if err := r.tell(ctx, &source, watch, said); err != nil {
-			return lookAgain(now, r.pollAgain(ctx, &source, watch, now, err)), nil
+			return queue.RequeueAt(now, r.pollAgain(ctx, &source, watch, now, err)), nil
 		}
 		if source.Generation != said.generation {
-			return lookAgain(now, now), nil
+			return queue.RequeueAt(now, now), nil
 		}
 		due = watch.due(&source, r.Web.networkBack(source.Namespace, host), now)
 	}
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
 	}
-	rank := schedule.Rank{Class: classPolls, Time: due, Name: request.String(), Owner: pollOwner(&source)}
+	rank := schedule.Rank{Class: queue.ClassPolls, Time: due, Name: request.String(), Owner: queue.PollOwner(&source)}
 	if watch.eager(&source) {
-		rank.Class = classEager
+		rank.Class = queue.ClassEager
 	}
-	tickets, free := turn.AcquireAll(rank, toVisit(pollPlaces, source.Namespace, host)...)
+	tickets, free := turn.AcquireAll(rank, toVisit(queue.PollPlaces, source.Namespace, host)...)
 	if !free { // woken when it is its turn, the host is free, and the network is up
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
@@ -186,14 +187,14 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 		if settled {
 			watch.uncounted = time.Time{}
 		}
-		return lookAgain(now, next), nil
+		return queue.RequeueAt(now, next), nil
 	}
 	if from := watch.countable(settled); now.Before(from) {
-		return lookAgain(now, earliest(next, from)), nil
+		return queue.RequeueAt(now, queue.Earliest(next, from)), nil
 	}
 	if said != nil {
 		if err := r.tell(ctx, source, watch, said); err != nil {
-			return lookAgain(now, r.pollAgain(ctx, source, watch, now, err)), nil
+			return queue.RequeueAt(now, r.pollAgain(ctx, source, watch, now, err)), nil
 		}
 	} else if err := r.writeCounts(ctx, source, watch, now); err != nil {
 		return ctrl.Result{}, err
@@ -201,7 +202,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 	if watch.uncounted = now; settled {
 		watch.uncounted = time.Time{}
 	}
-	return lookAgain(now, next), nil
+	return queue.RequeueAt(now, next), nil
 }
 
 // writeCounts writes the counts, with the time of the last poll that had news: such a one may write nothing else.
@@ -262,20 +263,4 @@ func (r *FeedSourceReconciler) write(ctx context.Context, source *v1alpha1.FeedS
 		change(live)
 		return true
 	}))
-}
-
-// lookAgain asks to be called at the given time; never, when it is zero.
-func lookAgain(now, at time.Time) ctrl.Result {
-	if at.IsZero() {
-		return ctrl.Result{}
-	}
-	return ctrl.Result{RequeueAfter: max(at.Sub(now), time.Millisecond), Priority: new(0)}
-}
-
-// earliest of two times, of which the zero one means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }

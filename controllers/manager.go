@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -58,25 +59,25 @@ type Options struct {
 
 // Setup registers all controllers with a manager that was made with CacheOptions and ClientOptions.
 func Setup(ctx context.Context, manager ctrl.Manager, options Options) error {
-	return setup(ctx, manager, options, &waker{})
+	return setup(ctx, manager, options, &queue.Waker{})
 }
 
-func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *waker) error {
+func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *queue.Waker) error {
 	manager = redactingManager{manager}
 	if err := cacheKinds(ctx, manager.GetCache()); err != nil {
 		return err
 	}
-	plan := schedule.New(options.Clock, waker.wake, map[schedule.Kind]schedule.Limit{
+	plan := schedule.New(options.Clock, waker.Wake, map[schedule.Kind]schedule.Limit{
 		schedule.KindHost:    {Concurrent: options.RequestsPerHost, Every: options.HostInterval, Sharing: schedule.ByTenant},
 		schedule.KindNetwork: {},
 		schedule.KindWrites:  {},
 	})
 	plan.Configure(allWrites, schedule.Limit{Sharing: schedule.ByTenant})
 	plan.Configure(schedule.Builtin, schedule.Limit{})
-	plan.Configure(itemPlaces, limitOfItems(options.ItemWorkers))
-	plan.Configure(pollPlaces, limitOfPolls(options.PollWorkers))
-	plan.Configure(providerCheckPlaces, limitOfChecks)
-	plan.Configure(destinationCheckPlaces, limitOfChecks)
+	plan.Configure(queue.ItemPlaces, queue.LimitOfItems(options.ItemWorkers))
+	plan.Configure(queue.PollPlaces, queue.LimitOfPolls(options.PollWorkers))
+	plan.Configure(queue.ProviderCheckPlaces, queue.LimitOfChecks)
+	plan.Configure(queue.DestinationCheckPlaces, queue.LimitOfChecks)
 
 	stream := telemetry.NewStream(manager.GetLogger())
 	web := &web{
@@ -86,7 +87,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Log:      manager.GetLogger().WithName("network"),
 		Self:     options.Self,
 	}
-	known := newServices(options.Clock, plan, waker.serviceChanged)
+	known := newServices(options.Clock, plan, waker.ServiceChanged)
 	names := &feedNames{}
 	taken := &itemWrites{
 		Clock:    options.Clock,
@@ -97,7 +98,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Sources:  manager.GetClient(),
 		Waker:    waker,
 	}
-	apart := &background{}
+	apart := &queue.Background{}
 	notifier := &notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
 	recordable, err := newRecordable(manager.GetConfig(), manager.GetHTTPClient(), options.Clock, manager.GetLogger().WithName("kinds"),
 		manager.GetClient(), waker)
@@ -132,7 +133,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *wa
 		Recordable: recordable,
 		open:       openAttempts{budget: options.Outbound.Budget()},
 	}
-	items.Background.last = items.writeLast
+	items.Background.Last = items.writeLast
 	if options.Metrics != nil {
 		if err := options.Metrics.Register(writesCollector{taken, &items.kept}); err != nil {
 			return err

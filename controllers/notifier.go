@@ -17,11 +17,9 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
-
-// classNotices come after all deliveries.
-const classNotices = classOthers + 1
 
 // notifier sends notifications, be they of an item that has failed for good or of a service that refuses its
 // credentials. Each goes on by itself, so that no worker waits for it; one whose destination is missing or
@@ -31,9 +29,9 @@ type notifier struct {
 	Client     client.Client
 	Services   *services
 	Writes     *itemWrites
-	Background *background
+	Background *queue.Background
 
-	underWay deliveriesUnderWay
+	underWay queue.UnderWay
 }
 
 // notification is one that is due, and what its sending takes of the object that it is on. The functions are
@@ -87,11 +85,11 @@ func (n *notifier) begin(ctx context.Context, turn *schedule.Turn, told *notific
 	if p.to == nil { // it was opened or closed just now
 		return now.Add(time.Second), nil
 	}
-	if !n.underWay.begin(told.about, told.Destination) {
+	if !n.underWay.Begin(told.about, told.Destination) {
 		return time.Time{}, nil
 	}
 	handed := p.handOver(turn)
-	n.Background.run(func() { n.send(ctx, told, handed, visibilityOf(&described), outcome) })
+	n.Background.Run(func() { n.send(ctx, told, handed, visibilityOf(&described), outcome) })
 	return time.Time{}, nil
 }
 
@@ -107,7 +105,7 @@ func (n *notifier) send(ctx context.Context, told *notification, p *post, visibi
 			log.Error(panicked, "Notification panicked", "stack", panicked.Stack)
 		}
 		p.giveBack()
-		n.underWay.end(told.about, told.Destination)
+		n.underWay.End(told.about, told.Destination)
 		told.lookAgain(wait)
 	}()
 	if ctx.Err() != nil || n.Writes.held(told.about.GetNamespace()) && (told.held == nil || told.held(ctx)) { // what comes of a call could not be written down

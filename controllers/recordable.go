@@ -25,6 +25,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/kinds"
+	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
 // The kinds of which the operator writes something.
@@ -51,7 +52,7 @@ type recordable struct {
 	// publish returns the OpenAPI document of the operator's kinds, and its version; no document where that is the known one.
 	publish func(ctx context.Context, known string) (document []byte, version string, err error)
 	client  client.Reader
-	waker   *waker
+	waker   *queue.Waker
 	// suspected is told when a write has shown that something is outdated.
 	suspected chan struct{}
 
@@ -65,7 +66,7 @@ type recordable struct {
 	outdated map[string]kinds.Outdated
 }
 
-func newRecordable(config *rest.Config, http *http.Client, clock clock.Clock, log logr.Logger, reader client.Reader, waker *waker) (*recordable, error) {
+func newRecordable(config *rest.Config, http *http.Client, clock clock.Clock, log logr.Logger, reader client.Reader, waker *queue.Waker) (*recordable, error) {
 	publish, err := publishedBy(config, http)
 	return &recordable{
 		clock: clock, log: log, publish: publish, client: reader, waker: waker, suspected: make(chan struct{}, 1),
@@ -230,16 +231,16 @@ func (r *recordable) all() map[string]kinds.Outdated {
 
 // wakeAll has everything looked at again: it may say what is wrong, or go on.
 func (r *recordable) wakeAll(ctx context.Context) {
-	for list, door := range map[client.ObjectList]*queueDoor{
-		&v1alpha1.FeedSourceList{}: &r.waker.sources, &v1alpha1.AIProviderList{}: &r.waker.providers,
-		&v1alpha1.FeedDestinationList{}: &r.waker.destinations,
+	for list, door := range map[client.ObjectList]*queue.Door{
+		&v1alpha1.FeedSourceList{}: &r.waker.Sources, &v1alpha1.AIProviderList{}: &r.waker.Providers,
+		&v1alpha1.FeedDestinationList{}: &r.waker.Destinations,
 	} {
 		if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			r.log.Error(err, "What is to be looked at again could not be listed")
 			continue
 		}
 		for _, key := range keysOf(list) {
-			door.add(reconcile.Request{NamespacedName: key}, 0)
+			door.Add(reconcile.Request{NamespacedName: key}, 0)
 		}
 	}
 	items, err := unfinishedItems(ctx, r.client, metav1.NamespaceAll, anySource)
@@ -247,7 +248,7 @@ func (r *recordable) wakeAll(ctx context.Context) {
 		r.log.Error(err, "Items that are to be looked at again could not be listed")
 	}
 	for i := range items {
-		r.waker.itemLater(client.ObjectKeyFromObject(&items[i]), 0)
+		r.waker.ItemLater(client.ObjectKeyFromObject(&items[i]), 0)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -37,7 +38,7 @@ func failedAtOf(item *v1alpha1.FeedItem) []string {
 // itemsFailedAt lists the cached items that have failed at a service in their last attempt.
 func itemsFailedAt(ctx context.Context, reader client.Reader, id schedule.Resource) ([]v1alpha1.FeedItem, error) {
 	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(keyNamed(id.Name).Namespace),
+	err := reader.List(ctx, &list, client.InNamespace(queue.Named(id.Name).Namespace),
 		client.MatchingFields{byFailing: id.String()}, client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/seen"
 )
 
@@ -69,7 +70,7 @@ func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 	now := r.Clock.Now()
 	if apart := clocksApart(r.Clock); apart > mostApart {
 		ctrl.LoggerFrom(ctx).Info("Nothing is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
-		return lookAgain(now, now.Add(apartAgain)), nil
+		return queue.RequeueAt(now, now.Add(apartAgain)), nil
 	}
 	outlived, next := expire(&source, items, now)
 	if outlived, err = r.unwanted(ctx, &source, outlived, now); err != nil {
@@ -92,7 +93,7 @@ func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 		next = now
 	}
 	later := min(retentionInterval, source.KeepFor(v1alpha1.PhaseProcessed), source.KeepFor(v1alpha1.PhaseFailed))
-	return lookAgain(now, earliest(next, now.Add(later))), nil
+	return queue.RequeueAt(now, queue.Earliest(next, now.Add(later))), nil
 }
 
 // expire returns the finished items that are too old, and after them those that are too many, and when the next one will
@@ -103,7 +104,7 @@ func expire(source *v1alpha1.FeedSource, items []v1alpha1.FeedItem, now time.Tim
 	for _, item := range finished[min(len(finished), source.KeepLast()):] {
 		end := lifecycle.CheckedAt(item, now).Add(source.KeepFor(item.Status.Phase))
 		if end.After(now) {
-			next = earliest(next, end)
+			next = queue.Earliest(next, end)
 			kept = append(kept, item)
 			continue
 		}
@@ -187,6 +188,6 @@ func (r *RetentionReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		Named("retention").
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}, deleted)).
-		WithOptions(controller.Options{RateLimiter: comingBack()}).
+		WithOptions(controller.Options{RateLimiter: queue.RateLimiter()}).
 		Complete(r)
 }

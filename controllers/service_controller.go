@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 )
@@ -92,7 +93,7 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	// retryRequested tells that a person asked for a retry of what has failed there.
 	retryRequested func(object P, items int)
 	// Waker brings back the items that were given up for the service.
-	Waker *waker
+	Waker *queue.Waker
 	// Notifier sends the notices that its credentials are refused.
 	Notifier *notifier
 	// Recordable knows whether what comes of calls can be written down.
@@ -120,7 +121,7 @@ type standing[P any] struct {
 // have their turn first, all stays as it is until then.
 func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	id := r.resource(request.NamespacedName)
-	turn := r.Services.schedule.Enter(scheduleKey(r.key, request.NamespacedName))
+	turn := r.Services.schedule.Enter(queue.Key(r.key, request.NamespacedName))
 	defer turn.Leave()
 	found := P(new(T))
 	if err := r.Client.Get(ctx, request.NamespacedName, found); err != nil {
@@ -160,7 +161,7 @@ func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Re
 	if stands.again > 0 {
 		again = now.Add(stands.again)
 	}
-	return ctrl.Result{RequeueAfter: lookAgain(now, earliest(again, notice)).RequeueAfter}, nil
+	return ctrl.Result{RequeueAfter: queue.RequeueAt(now, queue.Earliest(again, notice)).RequeueAfter}, nil
 }
 
 // restore takes over from the status what an operator before this one has learned.

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -63,11 +64,11 @@ func (r *serviceReconciler[T, P]) tell(ctx context.Context, turn *schedule.Turn,
 	now := r.Clock.Now()
 	for _, notice := range slices.Clone(found.Service().CredentialsNotices) {
 		at, open := lifecycle.NotificationDue(&notice.Notification, now)
-		if !open || r.Notifier.underWay.has(found, notice.Destination) {
+		if !open || r.Notifier.underWay.Has(found, notice.Destination) {
 			continue
 		}
 		if at.After(now) {
-			next = earliest(next, at)
+			next = queue.Earliest(next, at)
 			continue
 		}
 		wanted, err := r.wanted(ctx, found.GetNamespace(), notice.Destination)
@@ -87,7 +88,7 @@ func (r *serviceReconciler[T, P]) tell(ctx context.Context, turn *schedule.Turn,
 		if err != nil {
 			return time.Time{}, err
 		}
-		next = earliest(next, begun)
+		next = queue.Earliest(next, begun)
 	}
 	return next, nil
 }
@@ -107,7 +108,7 @@ func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, ro
 		Notification: row,
 		about:        object,
 		rank: schedule.Rank{
-			Class: classNotices, Time: object.GetCreationTimestamp().Time, Name: key.String(), Owner: schedule.Owner{Tenant: key.Namespace},
+			Class: queue.ClassNotices, Time: object.GetCreationTimestamp().Time, Name: key.String(), Owner: schedule.Owner{Tenant: key.Namespace},
 		},
 		text: func(ctx context.Context) (*destination.Notice, error) {
 			live := P(new(T)) // what is in the cache may be from before the last attempt
@@ -133,7 +134,7 @@ func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, ro
 		record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
 			return r.recordNotice(ctx, object, outcome)
 		},
-		lookAgain: func(after time.Duration) { r.Waker.serviceLater(id, after) },
+		lookAgain: func(after time.Duration) { r.Waker.ServiceLater(id, after) },
 	}
 }
 

@@ -85,7 +85,7 @@ func (r *serviceReconciler[T, P]) wakeWaiting(ctx context.Context, namespace str
 	}
 	for i := range items {
 		if item := &items[i]; item.Status.Reason == v1alpha1.ReasonWaiting {
-			r.Waker.itemLater(client.ObjectKeyFromObject(item), 0)
+			r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 	// Most are woken by the cure that was written just now; one that was given up while it was
 	// written has nobody else.
 	for _, item := range items {
-		r.Waker.itemLater(item, 0)
+		r.Waker.ItemLater(item, 0)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -193,9 +194,9 @@ func (l *lastWords) write(ctx context.Context, id schedule.Resource) {
 	defer cancel()
 	switch id.Kind {
 	case schedule.KindProvider:
-		l.providers.flush(ctx, id, keyNamed(id.Name))
+		l.providers.flush(ctx, id, queue.Named(id.Name))
 	case schedule.KindDestination:
-		l.destinations.flush(ctx, id, keyNamed(id.Name))
+		l.destinations.flush(ctx, id, queue.Named(id.Name))
 	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites:
 	}
 }

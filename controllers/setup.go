@@ -20,6 +20,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -28,7 +29,7 @@ import (
 // writes.
 func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.FeedItem{}, builder.WithPredicates(annotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(unfinished))).
+		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(unfinished))).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
@@ -36,8 +37,8 @@ func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
 		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
-		WatchesRawSource(&r.Waker.items).
-		WithOptions(working(limitOfItems(r.Workers))).
+		WatchesRawSource(&r.Waker.Items).
+		WithOptions(queue.Options(queue.LimitOfItems(r.Workers))).
 		Complete(r)
 }
 
@@ -94,14 +95,14 @@ func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Obje
 // which it writes down once a minute at most.
 func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
 	changed := predicate.Or(predicate.GenerationChangedPredicate{},
-		annotationChanged(v1alpha1.AnnotationPoll), annotationChanged(v1alpha1.AnnotationRetry))
+		queue.AnnotationChanged(v1alpha1.AnnotationPoll), queue.AnnotationChanged(v1alpha1.AnnotationRetry))
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(changed)).
 		Watches(&v1alpha1.FeedItem{}, countLater{&r.tally}).
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesTelling),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(&r.Waker.sources).
-		WithOptions(working(limitOfPolls(r.Workers))).
+		WatchesRawSource(&r.Waker.Sources).
+		WithOptions(queue.Options(queue.LimitOfPolls(r.Workers))).
 		Complete(r)
 }
 
@@ -111,17 +112,6 @@ func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
 func unfinished(object client.Object) bool {
 	item := asItem(object)
 	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(refusedBy(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)
-}
-
-// annotationChanged lets through objects that appear or go, and those of which the annotation has a
-// new value.
-func annotationChanged(name string) predicate.Predicate {
-	return predicate.Funcs{
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectNew.GetAnnotations()[name] != e.ObjectOld.GetAnnotations()[name]
-		},
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
 }
 
 // countLater tallies the items, and queues the source of one whose phase has changed: at once when all of its

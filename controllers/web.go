@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -50,7 +51,7 @@ type visit struct {
 // toVisit are the resources that a visit takes for Turn.AcquireAll: the place where it is worked on, the host, and the
 // network as it is between this namespace and that host.
 func toVisit(place schedule.Resource, namespace, host string) [][]schedule.Resource {
-	return [][]schedule.Resource{only(place), only(schedule.Host(host)), only(network(placeOf(namespace, host)))}
+	return [][]schedule.Resource{queue.Only(place), queue.Only(schedule.Host(host)), queue.Only(network(placeOf(namespace, host)))}
 }
 
 // visitWith makes a visit of the tickets for what toVisit has named.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/writes"
@@ -38,7 +39,7 @@ type itemWrites struct {
 	Self *corev1.ObjectReference
 	// Sources and Waker are for the sources of a namespace, which say that nothing is taken of their items.
 	Sources client.Reader
-	Waker   *waker
+	Waker   *queue.Waker
 
 	mu    sync.Mutex
 	judge writes.Judge
@@ -75,8 +76,8 @@ func (w *itemWrites) rank(item *v1alpha1.FeedItem) schedule.Rank {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return schedule.Rank{
-		Class: classPending, Time: w.judge.LastRefused(item.Namespace, item.Name),
-		Name: item.Namespace + "/" + item.Name, Owner: itemOwner(item),
+		Class: queue.ClassPending, Time: w.judge.LastRefused(item.Namespace, item.Name),
+		Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item),
 	}
 }
 
@@ -198,7 +199,7 @@ func (w *itemWrites) wakeSources(ctx context.Context, namespace string, after ti
 		return
 	}
 	for i := range sources.Items {
-		w.Waker.sources.add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&sources.Items[i])}, after)
+		w.Waker.Sources.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&sources.Items[i])}, after)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package queue
 
 import (
 	"time"
@@ -21,49 +21,49 @@ import (
 // The queues of the controllers know no turns: a key that has no place is parked at once, and looked at again when
 // it has one. For that the controllers have a few workers more than there are places.
 var (
-	itemPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "items"}
-	pollPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "polls"}
-	providerCheckPlaces    = schedule.Resource{Kind: schedule.KindWork, Name: "checks of providers"}
-	destinationCheckPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "checks of destinations"}
+	ItemPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "items"}
+	PollPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "polls"}
+	ProviderCheckPlaces    = schedule.Resource{Kind: schedule.KindWork, Name: "checks of providers"}
+	DestinationCheckPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "checks of destinations"}
 )
 
-// limitOfItems is how many items are worked on at once, where one source is given so many.
-func limitOfItems(workers int) schedule.Limit {
+// LimitOfItems is how many items are worked on at once, where one source is given so many.
+func LimitOfItems(workers int) schedule.Limit {
 	return schedule.Limit{Concurrent: workers, Sharing: schedule.ByGroup}
 }
 
-// limitOfPolls is how many feeds are polled at once, where the feeds of one kind (pollOwner) are given so many.
-func limitOfPolls(workers int) schedule.Limit {
+// LimitOfPolls is how many feeds are polled at once, where the feeds of one kind (pollOwner) are given so many.
+func LimitOfPolls(workers int) schedule.Limit {
 	return schedule.Limit{Concurrent: workers, Sharing: schedule.ByGroup}
 }
 
-// limitOfChecks is how many services of one kind are asked about themselves at once: one may be slow.
-var limitOfChecks = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
+// LimitOfChecks is how many services of one kind are asked about themselves at once: one may be slow.
+var LimitOfChecks = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
 
-// working lets a controller have a worker for each place, and some for those who find none.
-func working(limit schedule.Limit) controller.Options {
+// Options lets a controller have a worker for each place, and some for those who find none.
+func Options(limit schedule.Limit) controller.Options {
 	const parking = 16
-	return controller.Options{MaxConcurrentReconciles: limit.Slots() + parking, RateLimiter: comingBack()}
+	return controller.Options{MaxConcurrentReconciles: limit.Slots() + parking, RateLimiter: RateLimiter()}
 }
 
 // longestComingBack is the longest wait before a key is looked at again after an error. Most errors are those of an API server that
 // is away: what it holds up should not be held up for a quarter of an hour after that, as it would be by default.
 const longestComingBack = time.Minute
 
-// comingBack says when a key comes back after an error: at once, and then twice as late each time.
-func comingBack() workqueue.TypedRateLimiter[reconcile.Request] {
+// RateLimiter says when a key comes back after an error: at once, and then twice as late each time.
+func RateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, longestComingBack)
 }
 
-// itemOwner is for whom an item is worked on: its source.
-func itemOwner(item *v1alpha1.FeedItem) schedule.Owner {
+// ItemOwner is for whom an item is worked on: its source.
+func ItemOwner(item *v1alpha1.FeedItem) schedule.Owner {
 	return schedule.Owner{Tenant: item.Namespace, Group: item.Spec.SourceRef.Name}
 }
 
-// pollOwner is for whom a source is polled. A source is polled once at a time, so that turns by source would come to
+// PollOwner is for whom a source is polled. A source is polled once at a time, so that turns by source would come to
 // nothing: forty that hang would still be forty. Hence those that failed the last time have their turns as one, those that
 // were never polled as another, and the others as a third.
-func pollOwner(source *v1alpha1.FeedSource) schedule.Owner {
+func PollOwner(source *v1alpha1.FeedSource) schedule.Owner {
 	group := "well"
 	switch {
 	case source.Status.ConsecutiveFailures > 0:
@@ -74,5 +74,5 @@ func pollOwner(source *v1alpha1.FeedSource) schedule.Owner {
 	return schedule.Owner{Tenant: source.Namespace, Group: group}
 }
 
-// only is a chain of one resource.
-func only(place schedule.Resource) []schedule.Resource { return []schedule.Resource{place} }
+// Only is a chain of one resource.
+func Only(place schedule.Resource) []schedule.Resource { return []schedule.Resource{place} }

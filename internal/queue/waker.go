@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package queue
 
 import (
 	"context"
@@ -20,80 +20,80 @@ import (
 // wakePriority puts keys whose turn has come before everything that events have queued.
 const wakePriority = 10
 
-// waker brings keys of the schedule back into the queue of the controller that they belong to.
+// Waker brings keys of the schedule back into the queue of the controller that they belong to.
 // It keeps the keys that are woken before that controller has started.
-type waker struct {
-	items, sources, providers, destinations queueDoor
+type Waker struct {
+	Items, Sources, Providers, Destinations Door
 }
 
-// wake queues a key of the schedule. It never blocks.
-func (w *waker) wake(key string) {
+// Wake queues a key of the schedule. It never blocks.
+func (w *Waker) Wake(key string) {
 	kind, name, _ := strings.Cut(key, "/")
-	request := reconcile.Request{NamespacedName: keyNamed(name)}
+	request := reconcile.Request{NamespacedName: Named(name)}
 	switch kind {
-	case itemKey:
-		w.items.add(request, 0)
-	case sourceKey:
-		w.sources.add(request, 0)
-	case providerKey:
-		w.providers.add(request, 0)
-	case destinationKey:
-		w.destinations.add(request, 0)
+	case ItemKey:
+		w.Items.Add(request, 0)
+	case SourceKey:
+		w.Sources.Add(request, 0)
+	case ProviderKey:
+		w.Providers.Add(request, 0)
+	case DestinationKey:
+		w.Destinations.Add(request, 0)
 	}
 }
 
-// itemLater queues an item after a while.
-func (w *waker) itemLater(name types.NamespacedName, after time.Duration) {
-	w.items.add(reconcile.Request{NamespacedName: name}, after)
+// ItemLater queues an item after a while.
+func (w *Waker) ItemLater(name types.NamespacedName, after time.Duration) {
+	w.Items.Add(reconcile.Request{NamespacedName: name}, after)
 }
 
 // countersLater is how long the counters of a service may be behind.
 const countersLater = 30 * time.Second
 
-// serviceChanged queues the object of a service: soon, when something has changed that must be
+// ServiceChanged queues the object of a service: soon, when something has changed that must be
 // written down, else when its counters have gathered for a while.
-func (w *waker) serviceChanged(id schedule.Resource, soon bool) {
+func (w *Waker) ServiceChanged(id schedule.Resource, soon bool) {
 	if soon {
-		w.serviceLater(id, 0)
+		w.ServiceLater(id, 0)
 		return
 	}
-	w.serviceLater(id, countersLater)
+	w.ServiceLater(id, countersLater)
 }
 
-// serviceLater queues the object of a service after a while.
-func (w *waker) serviceLater(id schedule.Resource, after time.Duration) {
-	request := reconcile.Request{NamespacedName: keyNamed(id.Name)}
+// ServiceLater queues the object of a service after a while.
+func (w *Waker) ServiceLater(id schedule.Resource, after time.Duration) {
+	request := reconcile.Request{NamespacedName: Named(id.Name)}
 	switch id.Kind {
 	case schedule.KindProvider:
-		w.providers.add(request, after)
+		w.Providers.Add(request, after)
 	case schedule.KindDestination:
-		w.destinations.add(request, after)
+		w.Destinations.Add(request, after)
 	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites:
 	}
 }
 
-// keyNamed reads a key from its form namespace/name.
-func keyNamed(key string) types.NamespacedName {
+// Named reads a key from its form namespace/name.
+func Named(key string) types.NamespacedName {
 	namespace, name, _ := strings.Cut(key, "/")
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 // The kinds of keys in the schedule.
 const (
-	itemKey        = "item"
-	sourceKey      = "source"
-	providerKey    = "provider"
-	destinationKey = "destination"
+	ItemKey        = "item"
+	SourceKey      = "source"
+	ProviderKey    = "provider"
+	DestinationKey = "destination"
 )
 
-// scheduleKey is how an object is called in the schedule.
-func scheduleKey(kind string, name types.NamespacedName) string {
+// Key is how an object is called in the schedule.
+func Key(kind string, name types.NamespacedName) string {
 	return kind + "/" + name.String()
 }
 
-// queueDoor is a source of events that hands out the queue itself. A channel as the source would
+// Door is a source of events that hands out the queue itself. A channel as the source would
 // block the schedule while the queue is busy.
-type queueDoor struct {
+type Door struct {
 	mu     sync.Mutex
 	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
 	before []entry
@@ -106,7 +106,7 @@ type entry struct {
 }
 
 // Start implements source.Source.
-func (d *queueDoor) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (d *Door) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queue = queue
@@ -117,7 +117,7 @@ func (d *queueDoor) Start(_ context.Context, queue workqueue.TypedRateLimitingIn
 	return nil
 }
 
-func (d *queueDoor) add(request reconcile.Request, after time.Duration) {
+func (d *Door) Add(request reconcile.Request, after time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.queue == nil {

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package queue
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// background runs work that goes on after the reconcile that began it. A stop of the manager waits
+// Background runs work that goes on after the reconcile that began it. A stop of the manager waits
 // for it.
-type background struct {
-	// last is done when all work has ended.
-	last func(context.Context)
+type Background struct {
+	// Last is done when all work has ended.
+	Last func(context.Context)
 
 	mu      sync.Mutex
 	running sync.WaitGroup
 	stopped bool
 }
 
-// run begins work; once the manager is stopping, it returns when the work is done.
-func (b *background) run(work func()) {
+// Run begins work; once the manager is stopping, it returns when the work is done.
+func (b *Background) Run(work func()) {
 	b.mu.Lock()
 	if b.stopped {
 		b.mu.Unlock()
@@ -34,26 +34,26 @@ func (b *background) run(work func()) {
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (b *background) NeedLeaderElection() bool { return true }
+func (b *Background) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
-func (b *background) Start(ctx context.Context) error {
+func (b *Background) Start(ctx context.Context) error {
 	<-ctx.Done()
 	b.mu.Lock()
 	b.stopped = true
 	b.mu.Unlock()
 	b.running.Wait()
-	b.last(ctx)
+	b.Last(ctx)
 	return nil
 }
 
-// deliveriesUnderWay are those of objects that go on after the reconcile that began them.
-type deliveriesUnderWay struct {
+// UnderWay are those of objects that go on after the reconcile that began them.
+type UnderWay struct {
 	mu   sync.Mutex
 	rows map[string]bool
 }
 
-func (d *deliveriesUnderWay) begin(of client.Object, destination string) bool {
+func (d *UnderWay) Begin(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	row := string(of.GetUID()) + "/" + destination
@@ -67,13 +67,13 @@ func (d *deliveriesUnderWay) begin(of client.Object, destination string) bool {
 	return true
 }
 
-func (d *deliveriesUnderWay) end(of client.Object, destination string) {
+func (d *UnderWay) End(of client.Object, destination string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.rows, string(of.GetUID())+"/"+destination)
 }
 
-func (d *deliveriesUnderWay) has(of client.Object, destination string) bool {
+func (d *UnderWay) Has(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.rows[string(of.GetUID())+"/"+destination]

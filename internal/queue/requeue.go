@@ -1,0 +1,39 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// RequeueAt asks to be called at the given time; never, when it is zero.
+func RequeueAt(now, at time.Time) ctrl.Result {
+	if at.IsZero() {
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: max(at.Sub(now), time.Millisecond), Priority: new(0)}
+}
+
+// Earliest of two times, of which the zero one means never.
+func Earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+// AnnotationChanged lets through objects that appear or go, and those of which the annotation has a
+// new value.
+func AnnotationChanged(name string) predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectNew.GetAnnotations()[name] != e.ObjectOld.GetAnnotations()[name]
+		},
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
