@@ -9,6 +9,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // carryOut works on one delivery: it looks for a post that may have been published already, claims
@@ -43,7 +44,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	before := item.DeepCopy()
 	claimed, lost := false, false
 	var history []v1alpha1.HistoryEntry
-	err := r.recordItem(ctx, p.source, item, triesInPlace, func(live *v1alpha1.FeedItem) bool {
+	err := r.recordItem(ctx, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
 		claimed, lost = false, false
 		if row := lifecycle.RowOf(live, p.destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
 			lost = true // somebody else has gone on with it

@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -221,7 +222,7 @@ func (r *FeedItemReconciler) nothingToDo(item *v1alpha1.FeedItem, step lifecycle
 
 // acknowledge notes a forced retry of an item that is done.
 func (r *FeedItemReconciler) acknowledge(ctx context.Context, item *v1alpha1.FeedItem) error {
-	return claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
+	return record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
 		item.Status.LastHandledRetry = lifecycle.Token(item)
 		return true
 	})
@@ -231,7 +232,7 @@ func (r *FeedItemReconciler) acknowledge(ctx context.Context, item *v1alpha1.Fee
 // should the attempt that follows be cut off, the item is still due, and the token used up.
 func (r *FeedItemReconciler) reset(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
 	revived, forced := item.Terminal(), lifecycle.Token(item) != item.Status.LastHandledRetry
-	err := claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
+	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
 		lifecycle.Release(item, lifecycle.PolicyOf(source), r.Clock.Now())
 		return true
 	})

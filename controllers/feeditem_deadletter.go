@@ -10,11 +10,12 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // record is the function of that name for items, with so many tries at most.
 func (r *FeedItemReconciler) record(ctx context.Context, item *v1alpha1.FeedItem, tries int, change func(*v1alpha1.FeedItem) bool) error {
-	return recordTrying(ctx, r.Client, r.Live, item, tries, change)
+	return record.WriteTrying(ctx, r.Client, r.Live, item, tries, change)
 }
 
 // recordItem is record for results that may end an item: where one makes the item fail for good, the
@@ -34,7 +35,7 @@ func (r *FeedItemReconciler) claimItem(ctx context.Context, source *v1alpha1.Fee
 	change func(*v1alpha1.FeedItem) bool,
 ) error {
 	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
-		return claim(ctx, r.Client, item, change)
+		return record.Claim(ctx, r.Client, item, change)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/writes"
 )
@@ -185,11 +186,11 @@ func (k *keptResults) add(namespace string, bytes int64) {
 // writeResult writes a result on an item. Where the API server does not take it, it is kept until that does: then there is neither
 // an item nor an error, and the item is to be looked at again.
 func (r *FeedItemReconciler) writeResult(ctx context.Context, item *v1alpha1.FeedItem, known result) (*v1alpha1.FeedItem, error) {
-	tries := triesInPlace
+	tries := record.TriesInPlace
 	if ctx.Err() != nil { // the manager is stopping: nobody tries again later
-		tries = resultBackoff.Steps
+		tries = record.Backoff.Steps
 	}
-	writing, cancel := recording(ctx)
+	writing, cancel := record.Context(ctx)
 	defer cancel()
 	written, err := known.write(writing, item, tries)
 	if err == nil || !worthKeeping(err) {
@@ -271,7 +272,7 @@ func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.Namesp
 
 // writeLast tries once more to write what is kept, when the operator ends.
 func (r *FeedItemReconciler) writeLast(ctx context.Context) {
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	for _, name := range r.kept.names() {
 		if ctx.Err() != nil {

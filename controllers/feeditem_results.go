@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -44,7 +45,7 @@ func (a *attemptResult) about() string { return "summary" }
 func (a *attemptResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
 	outcome := a.outcome
 	settled, err := a.settle(ctx, item, outcome, tries)
-	if _, dropped := errors.AsType[*droppedError](err); dropped && len(outcome.Intents) > 0 {
+	if _, dropped := errors.AsType[*record.DroppedError](err); dropped && len(outcome.Intents) > 0 {
 		outcome.Intents = nil // what was paid for is written down all the same, and nothing is posted
 		settled, err = a.settle(ctx, item, outcome, tries)
 	}

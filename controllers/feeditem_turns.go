@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -107,7 +108,7 @@ func (r *FeedItemReconciler) holdFor(ctx context.Context, item *v1alpha1.FeedIte
 		return nil // it was released, and stays as it is until its turn comes
 	}
 	now, held, why := r.Clock.Now(), false, strings.Join(reasons, "; ")
-	err := claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
+	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
 		held = lifecycle.Hold(item, "Waits for "+why, now)
 		return held
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -254,9 +255,9 @@ func together(poll time.Time) time.Time {
 // write changes the status, on the live object if the cached one has become old.
 func (r *FeedSourceReconciler) write(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
 	uid := source.UID
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	return client.IgnoreNotFound(record(ctx, r.Client, r.Live, source, func(live *v1alpha1.FeedSource) bool {
+	return client.IgnoreNotFound(record.Write(ctx, r.Client, r.Live, source, func(live *v1alpha1.FeedSource) bool {
 		if live.UID != uid {
 			return false
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 )
 
@@ -261,7 +262,7 @@ func (r *FeedSourceReconciler) take(
 	for i := range plan.Create {
 		item := derive.Item(source, plan.Create[i], book.Trust(), memory.sent)
 		// An entry that loses a part would be another one the next time.
-		err := asDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
+		err := record.AsDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
 		r.Recordable.refused(kindItem, err)
 		switch {
 		case err == nil:
@@ -290,7 +291,7 @@ func (r *FeedSourceReconciler) take(
 	}
 	settle(&plan, sifted, first)
 	memory.remember(entries, plan)
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	return errors.Join(refused, memory.store(ctx, r.Client, source, plan.Held > 0, r.Clock.Now()))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // report is what a poll that went well has to tell.
@@ -93,7 +94,7 @@ func (r lastReports) tellLast(ctx context.Context, key types.NamespacedName, wat
 	if watch.untold == nil {
 		return nil
 	}
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	var source v1alpha1.FeedSource
 	if err := r.Live.Get(ctx, key, &source); err != nil {

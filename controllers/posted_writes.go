@@ -22,6 +22,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/posted"
+	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // postedWrites is how much time lies between two writes of what was posted at a place.
@@ -64,7 +65,7 @@ func (m *postedMemories) isStopping() bool {
 func (m *postedMemory) write(ctx context.Context) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	m.mu.Lock()
 	m.due = false

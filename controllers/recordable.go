@@ -26,6 +26,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/kinds"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // The kinds of which the operator writes something.
@@ -173,11 +174,11 @@ func (r *recordable) why(names ...string) string {
 // refused notes that the API server has refused a write of a kind because it would drop a part of it. Other errors, and
 // none, say nothing.
 func (r *recordable) refused(kind string, err error) {
-	dropped, is := errors.AsType[*droppedError](err)
+	dropped, is := errors.AsType[*record.DroppedError](err)
 	if !is {
 		return
 	}
-	found, err := kinds.Dropped(kind, dropped.fields)
+	found, err := kinds.Dropped(kind, dropped.Fields)
 	if err != nil {
 		return // then the check has said so
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -34,7 +35,7 @@ func queueNotices[T any, P servicePointer[T]](ctx context.Context, c client.Clie
 	if err := c.Get(ctx, key, service); err != nil {
 		return err
 	}
-	return record[T, P](ctx, c, live, service, func(service P) bool {
+	return record.Write[T, P](ctx, c, live, service, func(service P) bool {
 		lifecycle.QueueCredentialsNotices(service.Service(), service.GetUID(), cut(refused, 256), destinations)
 		return true
 	})
@@ -140,10 +141,10 @@ func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, ro
 
 // recordDue writes on a service that a notice is due now, which shows that this can be written on it.
 func (r *serviceReconciler[T, P]) recordDue(ctx context.Context, found P, row *v1alpha1.Notification) error {
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	uid, now := found.GetUID(), metav1.NewTime(r.Clock.Now().Truncate(time.Second))
-	return record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+	return record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		notice := lifecycle.CredentialsNoticeTo(live.Service(), row.Destination)
 		if live.GetUID() != uid || notice == nil || !stillQueued(&notice.Notification, row) {
 			return false
@@ -155,11 +156,11 @@ func (r *serviceReconciler[T, P]) recordDue(ctx context.Context, found P, row *v
 
 // recordNotice writes down what a notice has come to, whatever happened to the service meanwhile, and logs it.
 func (r *serviceReconciler[T, P]) recordNotice(ctx context.Context, found P, outcome lifecycle.NotificationOutcome) error {
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	uid, now := found.GetUID(), r.Clock.Now()
 	var settled *v1alpha1.CredentialsNotice
-	err := record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		settled = nil
 		if live.GetUID() != uid || !lifecycle.SettleCredentialsNotice(live.Service(), uid, outcome, now) {
 			return false

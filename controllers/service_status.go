@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -61,7 +62,7 @@ const longPause = time.Minute
 
 // writeDown writes what a look has come to, with what calls have come to since the last time.
 func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Resource, found P, stands standing[P]) error {
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	calls := r.Services.take(id)
 	now := r.Clock.Now()
@@ -106,7 +107,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 	calls tally, givenUp, now time.Time, asked *retry,
 ) (verdict, error) {
 	said, availability := stands.said, r.Services.availability(id)
-	err := record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		status := live.Service()
 		if stands.checkedFor != "" {
 			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, cut(stands.checkedFor, 256)
@@ -159,7 +160,7 @@ func (r *serviceReconciler[T, P]) flush(ctx context.Context, id schedule.Resourc
 	found := P(new(T))
 	err := r.Live.Get(ctx, key, found)
 	if err == nil {
-		err = record[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+		err = record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 			live.Service().Availability = availabilityStatus(r.Services.availability(id))
 			calls.addTo(live.Service())
 			r.counted(live, calls)

@@ -13,6 +13,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -190,7 +191,7 @@ func (l *lastWords) Start(ctx context.Context) error {
 }
 
 func (l *lastWords) write(ctx context.Context, id schedule.Resource) {
-	ctx, cancel := recording(ctx)
+	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	switch id.Kind {
 	case schedule.KindProvider:

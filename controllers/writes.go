@@ -6,7 +6,6 @@ package controllers
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/writes"
@@ -208,21 +208,17 @@ func refusing(until time.Time) schedule.Availability {
 	return schedule.Availability{State: schedule.StateOpen, Until: until, Failures: 1, Within: writes.LongestWait}
 }
 
-// denied is how an answer begins that comes from a webhook or a policy of the cluster (k8s.io/apiserver, pkg/admission/plugin/webhook/errors and
-// pkg/admission/plugin/policy). What comes after that are their own words, and those may repeat what a feed has written.
-var denied = regexp.MustCompile(`^((Internal error occurred: )?(admission webhook "|failed calling webhook )|\S+ "[^"]*" is forbidden: (\w*AdmissionPolicy|policy) ['"])`)
-
 // extentOf says what the refusal of a write may be about.
 //
 // A webhook or a policy may answer with any code: 400 is that of a webhook which names none, 422 that of a policy. So their words decide, before
 // the code. Errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
 func extentOf(err error) writes.Extent {
 	var answer apierrors.APIStatus
-	_, dropped := errors.AsType[*droppedError](err)
+	_, dropped := errors.AsType[*record.DroppedError](err)
 	switch text := err.Error(); {
 	case dropped:
 		return writes.Object
-	case denied.MatchString(text): // whatever reason it gives: that of most policies is "Invalid"
+	case record.Denied.MatchString(text): // whatever reason it gives: that of most policies is "Invalid"
 		return writes.Namespace
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsGone(err),
 		apierrors.IsAlreadyExists(err), apierrors.IsRequestEntityTooLargeError(err), strings.Contains(text, "etcdserver: request is too large"):

@@ -1,9 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package record
 
 import (
+	"regexp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,22 +15,22 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// droppedError says that the API server has refused a write of which it would drop fields. It stands for the API server's own
+// DroppedError says that the API server has refused a write of which it would drop fields. It stands for the API server's own
 // error, which repeats the whole object.
-type droppedError struct{ fields []string }
+type DroppedError struct{ Fields []string }
 
-func (e *droppedError) Error() string {
-	return "the API server would drop " + strings.Join(e.fields, ", ") + ": its CustomResourceDefinition is older than the operator"
+func (e *DroppedError) Error() string {
+	return "the API server would drop " + strings.Join(e.Fields, ", ") + ": its CustomResourceDefinition is older than the operator"
 }
 
-// asDropped returns the error of a write in a form that tells dropped fields from everything else. A webhook or a policy may say anything,
+// AsDropped returns the error of a write in a form that tells dropped fields from everything else. A webhook or a policy may say anything,
 // and what it says holds for nobody else.
-func asDropped(err error) error {
-	if err == nil || denied.MatchString(err.Error()) {
+func AsDropped(err error) error {
+	if err == nil || Denied.MatchString(err.Error()) {
 		return err
 	}
 	if fields := kinds.UnknownFields(err.Error()); len(fields) > 0 {
-		return &droppedError{fields}
+		return &DroppedError{fields}
 	}
 	return err
 }
@@ -44,3 +45,7 @@ func validationOf(before, after client.Object) client.FieldValidation {
 	}
 	return metav1.FieldValidationWarn
 }
+
+// Denied is how an answer begins that comes from a webhook or a policy of the cluster (k8s.io/apiserver, pkg/admission/plugin/webhook/errors and
+// pkg/admission/plugin/policy). What comes after that are their own words, and those may repeat what a feed has written.
+var Denied = regexp.MustCompile(`^((Internal error occurred: )?(admission webhook "|failed calling webhook )|\S+ "[^"]*" is forbidden: (\w*AdmissionPolicy|policy) ['"])`)
