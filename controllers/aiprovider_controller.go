@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -83,8 +84,8 @@ func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1al
 		}
 		return "Summarizes inside the operator; needs no key"
 	}
-	r.transition = func(described *v1alpha1.AIProvider, said verdict) {
-		telemetry.ProviderTransition(r.Recorder, described, said.ready, said.reason, said.message)
+	r.transition = func(described *v1alpha1.AIProvider, said conditions.Verdict) {
+		telemetry.ProviderTransition(r.Recorder, described, said.Ready, said.Reason, said.Message)
 	}
 	r.retryRequested = func(described *v1alpha1.AIProvider, items int) {
 		telemetry.RetryRequested(r.Recorder, described, items)

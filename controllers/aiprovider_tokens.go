@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -54,14 +55,14 @@ func ownQuota(held *v1alpha1.Availability) bool {
 
 // sayTokens says that too few tokens of the day are left, if that is what keeps a service from being
 // called longest.
-func sayTokens(until time.Time, spent bool, availability schedule.Availability) (said verdict, yes bool) {
+func sayTokens(until time.Time, spent bool, availability schedule.Availability) (said conditions.Verdict, yes bool) {
 	if !spent || availability.Until.After(until) {
-		return verdict{}, false
+		return conditions.Verdict{}, false
 	}
-	return verdict{
-		retrying: true,
-		reason:   v1alpha1.ReasonTokensPerDaySpent,
-		message: fmt.Sprintf("spec.tokensPerDay is used up: too few tokens are left today for another call; not called until %s (midnight UTC), "+
+	return conditions.Verdict{
+		Retrying: true,
+		Reason:   v1alpha1.ReasonTokensPerDaySpent,
+		Message: fmt.Sprintf("spec.tokensPerDay is used up: too few tokens are left today for another call; not called until %s (midnight UTC), "+
 			"or until it is raised", until.UTC().Format(time.RFC3339)),
 	}, true
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -95,8 +96,8 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 		}
 		return "Posts to " + described.Spec.Mastodon.Server
 	}
-	r.transition = func(described *v1alpha1.FeedDestination, said verdict) {
-		telemetry.DestinationTransition(r.Recorder, described, said.ready, said.reason, said.message)
+	r.transition = func(described *v1alpha1.FeedDestination, said conditions.Verdict) {
+		telemetry.DestinationTransition(r.Recorder, described, said.Ready, said.Reason, said.Message)
 	}
 	r.retryRequested = func(described *v1alpha1.FeedDestination, items int) {
 		telemetry.RetryRequested(r.Recorder, described, items)
@@ -120,7 +121,7 @@ func checkDestination(ctx context.Context, described *v1alpha1.FeedDestination, 
 		return nil, err
 	}
 	server := v1alpha1.DestinationServer{
-		Account: cut(account.Handle, 512), Software: cut(account.Software, 128),
+		Account: conditions.Cut(account.Handle, 512), Software: conditions.Cut(account.Software, 128),
 		MaxCharacters: bounded(account.Limits.MaxCharacters), CharactersPerURL: bounded(account.Limits.CharactersPerURL),
 		HonoursKeys: account.HonoursKeys, CanRead: account.CanRead,
 	}
@@ -134,7 +135,7 @@ func checkDestination(ctx context.Context, described *v1alpha1.FeedDestination, 
 		}
 		if !account.CanRead {
 			verifiable.Status, verifiable.Reason = metav1.ConditionFalse, v1alpha1.ReasonTokenMayNotRead
-			verifiable.Message = cut(account.CannotRead, maxMessage)
+			verifiable.Message = conditions.Cut(account.CannotRead, conditions.MaxMessage)
 		}
 		meta.SetStatusCondition(&live.Status.Conditions, verifiable)
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -42,7 +43,7 @@ func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, 
 		outcome.ArticleHash = judgedHash(source, open.page.text)
 		outcome.Verdict = &v1alpha1.Screening{
 			Valuable: verdict.Valuable, Complete: verdict.Complete,
-			Explanation: cut(verdict.Explanation, 1000), Provider: result.Judge,
+			Explanation: conditions.Cut(verdict.Explanation, 1000), Provider: result.Judge,
 		}
 	}
 	var none *provider.ChainError
@@ -52,7 +53,7 @@ func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, 
 		outcome.Destinations = source.Spec.Destinations
 		outcome.Summary = &v1alpha1.Summary{
 			Text: result.Response.Summary, Provider: result.Provider,
-			Model: cut(result.Response.Model, 253), Tokens: result.Response.Tokens,
+			Model: conditions.Cut(result.Response.Model, 253), Tokens: result.Response.Tokens,
 		}
 	case errors.As(err, &none) && len(open.askAgain) > 0 && !open.without(none).Retryable() && outcome.Verdict == nil:
 		return outcome, provider.ErrNoneAvailable // nothing is settled before that provider is asked again

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -55,7 +56,7 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 	var failed *failure.Error
 	switch {
 	case err == nil && found:
-		return &lifecycle.DeliveryOutcome{Posted: true, ID: cut(receipt.ID, 128), URL: cut(receipt.URL, 2048)}
+		return &lifecycle.DeliveryOutcome{Posted: true, ID: conditions.Cut(receipt.ID, 128), URL: conditions.Cut(receipt.URL, 2048)}
 	case err == nil:
 		return &lifecycle.DeliveryOutcome{Missing: true, Mistaken: others.passedOver}
 	case errors.Is(err, destination.ErrTooMany), errors.As(err, &failed) && failed.Status == http.StatusForbidden && failed.Category == v1alpha1.CategoryAuth:

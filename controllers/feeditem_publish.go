@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -134,7 +135,7 @@ func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, 
 	var wait time.Duration
 	switch {
 	case err == nil:
-		outcome.Posted, outcome.ID, outcome.URL = true, cut(receipt.ID, 128), cut(receipt.URL, 2048)
+		outcome.Posted, outcome.ID, outcome.URL = true, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
 	case again:
 		outcome.Again = true
 		r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.destination, failure.Classify(err), r.Clock.Now())

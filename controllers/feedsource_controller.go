@@ -16,6 +16,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -142,7 +143,7 @@ func (r *FeedSourceReconciler) notPolled(ctx context.Context, source *v1alpha1.F
 		watch.redo = now // once it can be
 		return true, ctrl.Result{}, r.refuseOutdated(ctx, source, outdated)
 	}
-	if watch.lastPoll.IsZero() && readyOf(source.Status.Conditions).Reason == v1alpha1.ReasonCRDOutdated {
+	if watch.lastPoll.IsZero() && conditions.Ready(source.Status.Conditions).Reason == v1alpha1.ReasonCRDOutdated {
 		watch.redo = now // an operator before this one could not
 	}
 	var refused error
@@ -170,7 +171,7 @@ func (r *FeedSourceReconciler) suspend(ctx context.Context, source *v1alpha1.Fee
 	generation := source.Generation
 	return r.write(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{reason: v1alpha1.ReasonSuspended, message: "Suspended: the feed is not polled and its items wait"}, r.Clock.Now())
+		setSourceReady(source, conditions.Verdict{Reason: v1alpha1.ReasonSuspended, Message: "Suspended: the feed is not polled and its items wait"}, r.Clock.Now())
 	})
 }
 

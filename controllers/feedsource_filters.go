@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/filter"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -40,9 +41,9 @@ func (r *FeedSourceReconciler) refuseFilters(ctx context.Context, source *v1alph
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{
-			reason: v1alpha1.ReasonInvalidFilter, stalled: true,
-			message: "The feed is not polled until its filters are corrected: " + strings.ReplaceAll(invalid.Error(), "\n", "; "),
+		setSourceReady(source, conditions.Verdict{
+			Reason: v1alpha1.ReasonInvalidFilter, Stalled: true,
+			Message: "The feed is not polled until its filters are corrected: " + strings.ReplaceAll(invalid.Error(), "\n", "; "),
 		}, r.Clock.Now())
 	})
 }

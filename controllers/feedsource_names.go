@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/derive"
 )
 
@@ -81,5 +82,5 @@ func (r *FeedSourceReconciler) postsNameFeed(ctx context.Context, source *v1alph
 // feedTitle is the title of a document, without what its server was sent, as it stands on the status.
 func feedTitle(title string) string {
 	const longest = 512
-	return cut(title, longest)
+	return conditions.Cut(title, longest)
 }

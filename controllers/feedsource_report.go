@@ -19,6 +19,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -116,7 +117,7 @@ func heartbeatDue(source *v1alpha1.FeedSource, now time.Time) bool {
 // isRecorded says whether the status tells already all that there is to tell of a poll that had no news.
 func (r *report) isRecorded(source *v1alpha1.FeedSource) bool {
 	status := &source.Status
-	return readyOf(status.Conditions).Status == metav1.ConditionTrue && status.ConsecutiveFailures == 0 &&
+	return conditions.Ready(status.Conditions).Status == metav1.ConditionTrue && status.ConsecutiveFailures == 0 &&
 		status.LastHandledPoll == r.token && status.ObservedGeneration == r.generation &&
 		status.EffectiveInterval != nil && status.EffectiveInterval.Duration >= r.interval && // a shorter one is told with the next news
 		!heartbeatDue(source, r.at) && !r.movesNow(source)
@@ -136,7 +137,7 @@ func (r *report) apply(source *v1alpha1.FeedSource) bool {
 	status, found := &source.Status, &r.found
 	before := status.DeepCopy()
 	if !found.unchanged {
-		status.Title, status.Format = feedTitle(found.title), cut(found.format, 64)
+		status.Title, status.Format = feedTitle(found.title), conditions.Cut(found.format, 64)
 		setDamaged(source, found.damage, r.at)
 		setPaused(source, found, r.at)
 		setRebuilt(source, found.rebuilt, r.at)
@@ -150,13 +151,13 @@ func (r *report) apply(source *v1alpha1.FeedSource) bool {
 	status.LastPollTime, status.LastSuccessTime = &metav1.Time{Time: r.at}, &metav1.Time{Time: r.at}
 	status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: r.interval}, nil
 	status.ConsecutiveFailures, status.Failure = 0, nil
-	setSourceReady(source, verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: r.readsWell(source)}, r.at)
+	setSourceReady(source, conditions.Verdict{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.readsWell(source)}, r.at)
 	return true
 }
 
 // movesNow says whether the feed has begun to say that it is elsewhere for good.
 func (r *report) movesNow(source *v1alpha1.FeedSource) bool {
-	return r.found.movedTo != "" && !strings.Contains(readyOf(source.Status.Conditions).Message, hasMoved)
+	return r.found.movedTo != "" && !strings.Contains(conditions.Ready(source.Status.Conditions).Message, hasMoved)
 }
 
 // hasMoved is how a condition says that a feed has moved.

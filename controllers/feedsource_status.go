@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/outbound"
@@ -22,19 +23,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
-
-// maxMessage bounds the message of a condition, in bytes.
-const maxMessage = 2000
-
-// verdict is what the conditions of a source are to say.
-type verdict struct {
-	ready           bool
-	reason, message string
-	// retrying is set while the operator will try again by itself.
-	retrying bool
-	// stalled is set when only a person can help.
-	stalled bool
-}
 
 // pollFailed records a poll that did not get a feed. The next one comes later with each failure,
 // but it always comes, unless the server says that the feed is gone for good.
@@ -64,16 +52,16 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 				next = asked
 			}
 		}
-		said := verdict{reason: derive.PollReason(cause), retrying: true}
-		if said.reason == v1alpha1.ReasonFeedGone {
-			said.retrying, said.stalled = false, true
+		said := conditions.Verdict{Reason: derive.PollReason(cause), Retrying: true}
+		if said.Reason == v1alpha1.ReasonFeedGone {
+			said.Retrying, said.Stalled = false, true
 		}
-		said.message = strings.TrimRight(status.Failure.Message, ".") + advice(source, cause)
-		if said.stalled {
-			said.message += ". The feed is not polled any more: change spec.url, or annotate the source with " +
+		said.Message = strings.TrimRight(status.Failure.Message, ".") + advice(source, cause)
+		if said.Stalled {
+			said.Message += ". The feed is not polled any more: change spec.url, or annotate the source with " +
 				v1alpha1.AnnotationPoll + " to try once more"
 		} else {
-			said.message += fmt.Sprintf(". Failure %d in a row; the next poll is at %s", status.ConsecutiveFailures, next.UTC().Format(time.RFC3339))
+			said.Message += fmt.Sprintf(". Failure %d in a row; the next poll is at %s", status.ConsecutiveFailures, next.UTC().Format(time.RFC3339))
 		}
 		setSourceReady(source, said, now)
 	})
@@ -86,7 +74,7 @@ func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.
 	reason, message := notTaken(err, waiting, next)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{reason: reason, message: message, retrying: true}, now)
+		setSourceReady(source, conditions.Verdict{Reason: reason, Message: message, Retrying: true}, now)
 	})
 }
 
@@ -101,8 +89,8 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 	watch.generation, watch.token, watch.redo = generation, derive.PollToken(source), now.Add(secretInterval)
 	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{
-			reason: string(v1alpha1.ReasonWaiting), message: unusable.Error() + ". The feed is polled as soon as it is there", retrying: true,
+		setSourceReady(source, conditions.Verdict{
+			Reason: string(v1alpha1.ReasonWaiting), Message: unusable.Error() + ". The feed is polled as soon as it is there", Retrying: true,
 		}, now)
 	})
 }
@@ -117,7 +105,7 @@ func (r *FeedSourceReconciler) foundNoRoom(ctx context.Context, source *v1alpha1
 	}
 	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{reason: string(v1alpha1.ReasonWaiting), message: "Waits for " + withoutRoom, retrying: true}, now)
+		setSourceReady(source, conditions.Verdict{Reason: string(v1alpha1.ReasonWaiting), Message: "Waits for " + withoutRoom, Retrying: true}, now)
 	})
 }
 
@@ -127,8 +115,8 @@ func (r *FeedSourceReconciler) refuseInsecure(ctx context.Context, source *v1alp
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{
-			reason: v1alpha1.ReasonInsecureCredentials, stalled: true, message: derive.InsecureCredentials,
+		setSourceReady(source, conditions.Verdict{
+			Reason: v1alpha1.ReasonInsecureCredentials, Stalled: true, Message: derive.InsecureCredentials,
 		}, r.Clock.Now())
 	})
 }
@@ -138,14 +126,14 @@ func (r *FeedSourceReconciler) refuseOutdated(ctx context.Context, source *v1alp
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, verdict{reason: v1alpha1.ReasonCRDOutdated, stalled: true, message: why}, r.Clock.Now())
+		setSourceReady(source, conditions.Verdict{Reason: v1alpha1.ReasonCRDOutdated, Stalled: true, Message: why}, r.Clock.Now())
 	})
 }
 
 // transition writes the status, and then tells if the source has become ready or has ceased to be. That
 // a new one begins well is told by its status alone: an Event is a write, and thousands may be new at once.
 func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
-	before := readyOf(source.Status.Conditions)
+	before := conditions.Ready(source.Status.Conditions)
 	_, alreadyPaused := pausedForToday(source)
 	if err := r.write(ctx, source, change); err != nil {
 		return err
@@ -153,7 +141,7 @@ func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.
 	if message, paused := pausedForToday(source); paused && !alreadyPaused { // once a day at most
 		telemetry.CreationPaused(r.Recorder, source, v1alpha1.ReasonDailyItemsLimit, message)
 	}
-	after := readyOf(source.Status.Conditions)
+	after := conditions.Ready(source.Status.Conditions)
 	if after.Status == before.Status && after.Reason == before.Reason {
 		return nil
 	}
@@ -169,35 +157,14 @@ func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.
 }
 
 // setSourceReady sets Ready, and Reconciling or Stalled where they apply.
-func setSourceReady(source *v1alpha1.FeedSource, said verdict, now time.Time) {
-	setReady(&source.Status.Conditions, source.Status.ObservedGeneration, said, now)
-}
-
-func setReady(conditions *[]metav1.Condition, generation int64, said verdict, now time.Time) {
-	set := func(kind string, yes bool) {
-		status := metav1.ConditionFalse
-		if yes {
-			status = metav1.ConditionTrue
-		}
-		meta.SetStatusCondition(conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: said.reason, Message: cut(said.message, maxMessage),
-			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
-		})
-	}
-	set(v1alpha1.ConditionReady, said.ready)
-	for kind, yes := range map[string]bool{v1alpha1.ConditionReconciling: said.retrying, v1alpha1.ConditionStalled: said.stalled} {
-		if yes {
-			set(kind, true)
-		} else {
-			meta.RemoveStatusCondition(conditions, kind)
-		}
-	}
+func setSourceReady(source *v1alpha1.FeedSource, said conditions.Verdict, now time.Time) {
+	conditions.SetReady(&source.Status.Conditions, source.Status.ObservedGeneration, said, now)
 }
 
 // setBeginning says of a source of which nothing was told yet that it is being read: Ready is there whenever
 // anything is.
 func setBeginning(source *v1alpha1.FeedSource, now time.Time) {
-	if readyOf(source.Status.Conditions).Type != "" {
+	if conditions.Ready(source.Status.Conditions).Type != "" {
 		return
 	}
 	meta.SetStatusCondition(&source.Status.Conditions, metav1.Condition{
@@ -228,7 +195,7 @@ func note(source *v1alpha1.FeedSource, kind, reason, message string, now time.Ti
 		return
 	}
 	meta.SetStatusCondition(&source.Status.Conditions, metav1.Condition{
-		Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: cut(message, maxMessage),
+		Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: conditions.Cut(message, conditions.MaxMessage),
 		ObservedGeneration: source.Generation, LastTransitionTime: metav1.NewTime(now),
 	})
 }
@@ -236,21 +203,6 @@ func note(source *v1alpha1.FeedSource, kind, reason, message string, now time.Ti
 func stalledBecause(source *v1alpha1.FeedSource, reason string) bool {
 	stalled := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionStalled)
 	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == reason
-}
-
-func readyOf(conditions []metav1.Condition) metav1.Condition {
-	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
-		return *ready
-	}
-	return metav1.Condition{Status: metav1.ConditionUnknown}
-}
-
-// cut shortens a text to so many bytes, on the border of a character.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "")
 }
 
 // human writes a duration without its zero parts: 15m, not 15m0s.

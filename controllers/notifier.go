@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -134,7 +135,7 @@ func (n *notifier) send(ctx context.Context, told *notification, p *post, visibi
 			wait = time.Second // what it was called with has been replaced
 			return
 		}
-		outcome.Sent, outcome.ID, outcome.URL = err == nil, cut(receipt.ID, 128), cut(receipt.URL, 2048)
+		outcome.Sent, outcome.ID, outcome.URL = err == nil, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
 	}
 	if err != nil {
 		known := failure.Classify(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -89,7 +90,7 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	// working says in words what the service does when all is well.
 	working func(object P) string
 	// transition tells about a change of readiness.
-	transition func(object P, said verdict)
+	transition func(object P, said conditions.Verdict)
 	// retryRequested tells that a person asked for a retry of what has failed there.
 	retryRequested func(object P, items int)
 	// Waker brings back the items that were given up for the service.
@@ -106,7 +107,7 @@ type standing[P any] struct {
 	open bool
 	// parked says that nothing is known yet: it is to be asked when its turn comes.
 	parked bool
-	said   verdict
+	said   conditions.Verdict
 	// again is when to look again by itself; zero for never.
 	again time.Duration
 	// refused are the credentials that were refused, by their version, and refusal says how.
@@ -142,7 +143,7 @@ func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Re
 	if outdated := r.Recordable.why(kindOf(found)); outdated != "" {
 		r.Services.withdraw(id, "", withdrawal{because: "its CustomResourceDefinition is older than the operator"})
 		return ctrl.Result{}, client.IgnoreNotFound(r.writeDown(ctx, id, found, standing[P]{
-			said: verdict{reason: v1alpha1.ReasonCRDOutdated, message: outdated, stalled: true},
+			said: conditions.Verdict{Reason: v1alpha1.ReasonCRDOutdated, Message: outdated, Stalled: true},
 		}))
 	}
 	r.clearPauses(id, found)
@@ -183,15 +184,15 @@ func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resou
 func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (standing[P], error) {
 	if found.Suspended() {
 		r.Services.withdraw(id, "", withdrawal{because: "it is suspended"})
-		return standing[P]{said: verdict{
-			reason: v1alpha1.ReasonSuspended, message: "Suspended: it is not called, and items that need it wait",
+		return standing[P]{said: conditions.Verdict{
+			Reason: v1alpha1.ReasonSuspended, Message: "Suspended: it is not called, and items that need it wait",
 		}}, nil
 	}
 	credentials, version, err := r.credentials(ctx, found)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
 		r.Services.withdraw(id, "", withdrawal{because: unusable.Error()})
 		return standing[P]{
-			said:  verdict{reason: v1alpha1.ReasonCredentialsMissing, message: unusable.Error(), stalled: true},
+			said:  conditions.Verdict{Reason: v1alpha1.ReasonCredentialsMissing, Message: unusable.Error(), Stalled: true},
 			again: lookAtSecret,
 		}, nil
 	}
@@ -206,7 +207,7 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn,
 		return refusedStanding[P](why.refused, version), nil //nolint:nilerr // the error is the service's, and is told
 	case same && why != nil && why.until.After(r.Clock.Now()) && believable.Coming(why.until, r.Clock.Now(), checkRefused):
 		return standing[P]{
-			said:  verdict{reason: v1alpha1.ReasonConfigurationRefused, message: why.because, stalled: true},
+			said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.because, Stalled: true},
 			again: min(why.until.Sub(r.Clock.Now()), lookAtSecret), // the fault may be in the Secret
 		}, nil
 	case same && caller != nil && !r.checkDue(id, found, version):
@@ -243,7 +244,7 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 	case !r.usable(found, caller, !r.told(id, found, version).IsZero()):
 		r.Services.withdraw(id, revision, withdrawal{because: "it could not be asked about itself"})
 		return standing[P]{
-			said:  verdict{reason: v1alpha1.ReasonCheckFailed, message: failed.Error(), retrying: true},
+			said:  conditions.Verdict{Reason: v1alpha1.ReasonCheckFailed, Message: failed.Error(), Retrying: true},
 			again: lookAtSecret,
 		}, nil
 	default: // whether it works, the next call will show
@@ -267,16 +268,16 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 func (r *serviceReconciler[T, P]) configurationRefused(id schedule.Resource, revision, message string) standing[P] {
 	r.Services.withdraw(id, revision, withdrawal{because: clause(message), until: r.Clock.Now().Add(checkRefused)})
 	return standing[P]{
-		said:  verdict{reason: v1alpha1.ReasonConfigurationRefused, message: message, stalled: true},
+		said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: message, Stalled: true},
 		again: lookAtSecret,
 	}
 }
 
 func refusedStanding[P any](refused *failure.Error, version string) standing[P] {
 	return standing[P]{
-		said: verdict{
-			reason:  v1alpha1.ReasonCredentialsRefused,
-			message: clause(refused.Error()) + ". What the Secret holds is not used any more until it is changed", stalled: true,
+		said: conditions.Verdict{
+			Reason:  v1alpha1.ReasonCredentialsRefused,
+			Message: clause(refused.Error()) + ". What the Secret holds is not used any more until it is changed", Stalled: true,
 		},
 		again:   lookAtSecret,
 		refused: version,

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -36,7 +37,7 @@ func queueNotices[T any, P servicePointer[T]](ctx context.Context, c client.Clie
 		return err
 	}
 	return record.Write[T, P](ctx, c, live, service, func(service P) bool {
-		lifecycle.QueueCredentialsNotices(service.Service(), service.GetUID(), cut(refused, 256), destinations)
+		lifecycle.QueueCredentialsNotices(service.Service(), service.GetUID(), conditions.Cut(refused, 256), destinations)
 		return true
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -21,7 +22,7 @@ import (
 )
 
 // say says of a service that may be called how it stands.
-func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availability schedule.Availability) verdict {
+func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
 	until, spent := r.Services.schedule.TokensSpent(id)
 	if said, yes := sayTokens(until, spent, availability); yes {
 		return said
@@ -30,28 +31,28 @@ func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availabilit
 }
 
 // sayAvailability says what the calls of a service have come to.
-func (r *serviceReconciler[T, P]) sayAvailability(id schedule.Resource, found P, availability schedule.Availability) verdict {
+func (r *serviceReconciler[T, P]) sayAvailability(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
 	remaining := availability.Remaining(r.Clock.Now())
 	if availability.State != schedule.StateOpen && remaining < longPause {
-		return verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: r.working(found)}
+		return conditions.Verdict{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.working(found)}
 	}
 	because := ""
 	if last := r.Services.lastFailure(id, found.Service()); last != nil {
 		because = ": " + clause(last.Message)
 	}
 	until := wholeSecond(availability.Until).UTC().Format(time.RFC3339)
-	said := verdict{retrying: true}
+	said := conditions.Verdict{Retrying: true}
 	switch availability.State {
 	case schedule.StateQuotaSpent:
-		said.reason, said.message = v1alpha1.ReasonQuotaSpent, fmt.Sprintf("The quota is spent; not called until %s%s", until, because)
+		said.Reason, said.Message = v1alpha1.ReasonQuotaSpent, fmt.Sprintf("The quota is spent; not called until %s%s", until, because)
 	case schedule.StateOpen:
-		said.reason = v1alpha1.ReasonCircuitOpen
-		said.message = fmt.Sprintf("Failed %d times in a row; not called until %s, then tried once%s", availability.Failures, until, because)
+		said.Reason = v1alpha1.ReasonCircuitOpen
+		said.Message = fmt.Sprintf("Failed %d times in a row; not called until %s, then tried once%s", availability.Failures, until, because)
 		if remaining == 0 {
-			said.message = fmt.Sprintf("Failed %d times in a row; tried once with the next item%s", availability.Failures, because)
+			said.Message = fmt.Sprintf("Failed %d times in a row; tried once with the next item%s", availability.Failures, because)
 		}
 	case schedule.StateCoolingDown, schedule.StateReady, schedule.StateDown:
-		said.reason, said.message = v1alpha1.ReasonCoolingDown, fmt.Sprintf("Asked to be left alone; not called until %s%s", until, because)
+		said.Reason, said.Message = v1alpha1.ReasonCoolingDown, fmt.Sprintf("Asked to be left alone; not called until %s%s", until, because)
 	}
 	return said
 }
@@ -66,7 +67,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 	defer cancel()
 	calls := r.Services.take(id)
 	now := r.Clock.Now()
-	before := readyOf(found.Service().Conditions)
+	before := conditions.Ready(found.Service().Conditions)
 	generation := found.GetGeneration()
 	var givenUp time.Time
 	var items []types.NamespacedName
@@ -78,7 +79,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 	if err == nil && asked.isNew() {
 		err = asked.concern(ctx, r.Client, found)
 	}
-	var said verdict
+	var said conditions.Verdict
 	if err == nil {
 		said, err = r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
 	}
@@ -87,7 +88,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 		return err
 	}
 	r.Services.schedule.TokensWritten(id, calls.today)
-	if after := readyOf(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
+	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
 		r.transition(found, said)
 	}
 	if asked.noted {
@@ -105,12 +106,12 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 // availability that is written with them.
 func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands standing[P],
 	calls tally, givenUp, now time.Time, asked *retry,
-) (verdict, error) {
+) (conditions.Verdict, error) {
 	said, availability := stands.said, r.Services.availability(id)
 	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		status := live.Service()
 		if stands.checkedFor != "" {
-			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, cut(stands.checkedFor, 256)
+			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, conditions.Cut(stands.checkedFor, 256)
 		}
 		if stands.answer != nil {
 			stands.answer(live)
@@ -123,7 +124,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 			said = r.say(id, live, availability)
 		}
 		status.ObservedGeneration = generation
-		setReady(&status.Conditions, generation, said, now)
+		conditions.SetReady(&status.Conditions, generation, said, now)
 		status.Availability = availabilityStatus(availability)
 		return true
 	})

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -131,7 +132,7 @@ func (s *services) withdrawUsed(id schedule.Resource, revision string, why withd
 
 func (s *services) close(id schedule.Resource, revision string, why withdrawal) {
 	const longest = 300
-	why.because = cut(why.because, longest)
+	why.because = conditions.Cut(why.because, longest)
 	found := s.find(id)
 	if availability := s.schedule.Availability(id); availability.State != schedule.StateDown {
 		found.resting = availability

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -161,7 +162,7 @@ func (w *itemWrites) noteRefused(item client.ObjectKey, err error) (began bool) 
 		if w.why == nil {
 			w.why = map[string]string{}
 		}
-		w.why[item.Namespace] = cut(failure.Mask(err.Error()), maxMessage)
+		w.why[item.Namespace] = conditions.Cut(failure.Mask(err.Error()), conditions.MaxMessage)
 		w.Schedule.SetAvailability(writesIn(item.Namespace), refusing(until))
 	}
 	if until, held := w.judge.Server(); held {
