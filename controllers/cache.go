@@ -4,33 +4,12 @@
 package controllers
 
 import (
-	"context"
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/queue"
-	"github.com/feed-operator/feed-operator/internal/schedule"
-)
-
-// byRefusal indexes the FeedItems that failed for refused credentials by the services that had
-// refused them.
-const byRefusal = "status.refusedBy"
-
-// bySource indexes FeedItems by the UID of the source that they came from.
-const bySource = "spec.sourceRef.uid"
-
-// byUnfinished indexes the FeedItems with which something is to be done, or may be, by the UID of the source
-// that they came from, and each by anySource. A list of all items takes as much memory as the cache, and
-// nearly all items rest.
-const (
-	byUnfinished = "status.unfinished"
-	anySource    = "any"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 )
 
 // CacheOptions keeps in memory what decides about work, and leaves texts to live reads. A kind
@@ -46,7 +25,7 @@ func CacheOptions(namespaces ...string) cache.Options {
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&v1alpha1.FeedItem{}: {Transform: slimItem},
+			&v1alpha1.FeedItem{}: {Transform: itemcache.Slim},
 		},
 	}
 }
@@ -56,157 +35,4 @@ func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{
 		DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.FeedMemory{}},
 	}}
-}
-
-// slimItem drops what no decision needs from the cached form of an item. Of finished items, which
-// are the many, only identity, phase and times stay.
-func slimItem(object any) (any, error) {
-	item, ok := object.(*v1alpha1.FeedItem)
-	if !ok {
-		return object, nil
-	}
-	item.ManagedFields = nil
-	item.Spec.Content, item.Spec.CompressedContent = "", ""
-	item.Spec.Author, item.Spec.Categories = "", nil
-	item.Status.History = nil
-	item.Namespace = shared(item.Namespace)
-	item.Spec.SourceRef.Name = shared(item.Spec.SourceRef.Name)
-	item.Spec.SourceRef.UID = types.UID(shared(string(item.Spec.SourceRef.UID)))
-	if !item.Terminal() || len(refusedBy(item)) > 0 {
-		return item, nil
-	}
-	rows := item.Status.Deliveries
-	item.Labels = nil
-	item.OwnerReferences = nil
-	item.Spec.Title, item.Status.ArticleHash = "", ""
-	item.Status.Phase, item.Status.Reason = v1alpha1.Phase(shared(string(item.Status.Phase))), v1alpha1.Reason(shared(string(item.Status.Reason)))
-	if item.Spec.GUID == item.Spec.URL {
-		item.Spec.GUID = item.Spec.URL // the same text once
-	}
-	item.Status.ProviderFailures, item.Status.Deliveries = slimFailures(item)
-	if item.Status.Phase == v1alpha1.PhaseProcessed {
-		item.Status.Deliveries = donePosts.of(rows)
-	}
-	item.Status.Conditions, item.Status.Failure, item.Status.Screening = nil, nil, nil
-	item.Status.Notifications = lifecycle.OpenNotifications(item)
-	if item.Status.Summary != nil {
-		item.Status.Summary = someSummary // that there is one is what decides
-	}
-	return item, nil
-}
-
-// someSummary stands for the summary of every finished item in the cache, which nobody writes to.
-var someSummary = &v1alpha1.Summary{}
-
-// cacheKinds has all kinds cached that are read from the cache, before anything starts that could
-// read one whose own controller has not started yet.
-func cacheKinds(ctx context.Context, kinds cache.Cache) error {
-	for _, kind := range []client.Object{&v1alpha1.FeedSource{}, &v1alpha1.FeedItem{}, &v1alpha1.AIProvider{}, &v1alpha1.FeedDestination{}} {
-		if _, err := kinds.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// indexItems adds the indexes of the cache. They are all here.
-func indexItems(ctx context.Context, indexer client.FieldIndexer) error {
-	err := indexer.IndexField(ctx, &v1alpha1.FeedItem{}, byRefusal, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok {
-			return nil
-		}
-		return refusedBy(item)
-	})
-	if err != nil {
-		return err
-	}
-	err = indexer.IndexField(ctx, &v1alpha1.FeedItem{}, byFailing, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok {
-			return nil
-		}
-		return failedAtOf(item)
-	})
-	if err != nil {
-		return err
-	}
-	err = indexer.IndexField(ctx, &v1alpha1.FeedItem{}, byUnfinished, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok || !unfinished(item) {
-			return nil
-		}
-		return []string{string(item.Spec.SourceRef.UID), anySource}
-	})
-	if err != nil {
-		return err
-	}
-	return indexer.IndexField(ctx, &v1alpha1.FeedItem{}, bySource, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok {
-			return nil
-		}
-		return []string{string(item.Spec.SourceRef.UID)}
-	})
-}
-
-// refusedBy names the services for whose refused credentials an item, or a delivery of it, was given
-// up.
-func refusedBy(item *v1alpha1.FeedItem) []string {
-	refusals := lifecycle.Refusals(item)
-	names := make([]string, 0, len(refusals))
-	for _, by := range refusals {
-		names = append(names, refuser(item, by).String())
-	}
-	return names
-}
-
-func refuser(item *v1alpha1.FeedItem, by lifecycle.Refusal) schedule.Resource {
-	key := client.ObjectKey{Namespace: item.Namespace, Name: by.Name}
-	if by.Stage == v1alpha1.StageDeliver {
-		return schedule.Destination(key)
-	}
-	return schedule.Provider(key)
-}
-
-// itemsRefusedBy lists the cached items that are given up for the refused credentials of a service.
-func itemsRefusedBy(ctx context.Context, reader client.Reader, id schedule.Resource) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(queue.Named(id.Name).Namespace),
-		client.MatchingFields{byRefusal: id.String()}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
-}
-
-// givenUpFor lists the items that are given up for the refused credentials of a service, and when the
-// last of them was; zero for never.
-func givenUpFor(ctx context.Context, reader client.Reader, id schedule.Resource) (last time.Time, names []types.NamespacedName, err error) {
-	items, err := itemsRefusedBy(ctx, reader, id)
-	for i := range items {
-		names = append(names, client.ObjectKeyFromObject(&items[i]))
-		for _, by := range lifecycle.Refusals(&items[i]) {
-			if refuser(&items[i], by) == id && by.Time.After(last) {
-				last = by.Time
-			}
-		}
-	}
-	return last, names, err
-}
-
-// itemsOf lists the cached items of a source. They are slim and shared: read, never change or
-// write them.
-func itemsOf(ctx context.Context, reader client.Reader, source *v1alpha1.FeedSource) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(source.Namespace),
-		client.MatchingFields{bySource: string(source.UID)}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
-}
-
-// unfinishedItems lists the cached items in a namespace, or in all, with which something is to be done, or may
-// be. Source is the UID of the source that they came from, or anySource. They are slim and shared: read, never
-// change or write them.
-func unfinishedItems(ctx context.Context, reader client.Reader, namespace, source string) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(namespace),
-		client.MatchingFields{byUnfinished: source}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
 }

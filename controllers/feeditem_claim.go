@@ -8,6 +8,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 )
@@ -74,7 +75,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 // mayPost reads again, right before a post is claimed, whether the source of an item wants posts: what came before may
 // have taken minutes, and somebody may have stopped it meanwhile. It returns the source as it is now; nil: there is to be no post.
 func (r *FeedItemReconciler) mayPost(ctx context.Context, item *v1alpha1.FeedItem) *v1alpha1.FeedSource {
-	source, err := sourceOf(ctx, r.Client, item)
+	source, err := itemcache.SourceOf(ctx, r.Client, item)
 	if err != nil || source == nil || source.Spec.Suspend {
 		return nil
 	}

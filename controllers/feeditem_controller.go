@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -110,7 +111,7 @@ func (r *FeedItemReconciler) lookAt(ctx context.Context, turn *schedule.Turn, ca
 	if r.Recordable.why(kindItem) != "" { // its source says why, and it comes back when that is over
 		return ctrl.Result{}, nil
 	}
-	source, err := sourceOf(ctx, r.Client, cached)
+	source, err := itemcache.SourceOf(ctx, r.Client, cached)
 	if err != nil || source == nil || source.Spec.Suspend {
 		return ctrl.Result{}, err // a change of the source brings its items back
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 )
@@ -80,7 +81,7 @@ func (r *FeedItemReconciler) tellers(ctx context.Context, source *v1alpha1.FeedS
 		return destinations, nil
 	}
 	for _, by := range lifecycle.Refusals(item) {
-		_, revision, why, _ := r.Services.standing(refuser(item, by))
+		_, revision, why, _ := r.Services.standing(itemcache.Refuser(item, by))
 		if why == nil || why.refused == nil {
 			continue // it was cured meanwhile, and the item comes back by itself
 		}

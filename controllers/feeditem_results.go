@@ -14,6 +14,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -181,7 +182,7 @@ func slimCopy(item *v1alpha1.FeedItem) *v1alpha1.FeedItem {
 	slim.Spec.Content, slim.Spec.CompressedContent = "", ""
 	slim.Status.History = nil
 	if slim.Status.Summary != nil {
-		slim.Status.Summary = someSummary // that there is one is what is asked
+		slim.Status.Summary = itemcache.SomeSummary // that there is one is what is asked
 	}
 	return slim.DeepCopy()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -34,7 +35,7 @@ func (s *seeder) Start(ctx context.Context) error {
 		return ctx.Err()
 	}
 	r := s.reconciler
-	items, err := unfinishedItems(ctx, r.Client, metav1.NamespaceAll, anySource)
+	items, err := itemcache.UnfinishedOf(ctx, r.Client, metav1.NamespaceAll, itemcache.AnySource)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	source, known := sources[key]
 	if !known {
 		var err error
-		if source, err = sourceOf(ctx, r.Client, item); err != nil {
+		if source, err = itemcache.SourceOf(ctx, r.Client, item); err != nil {
 			return err
 		}
 		sources[key] = source

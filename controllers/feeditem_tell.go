@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -12,7 +13,7 @@ import (
 // tell makes known what an item has become, beside what its attempts came to.
 func (r *FeedItemReconciler) tell(before, after *v1alpha1.FeedItem) {
 	for _, by := range lifecycle.Refusals(after) { // what refused it may have been cured while this was written
-		r.Waker.ServiceChanged(refuser(after, by), false)
+		r.Waker.ServiceChanged(itemcache.Refuser(after, by), false)
 	}
 	switch after.Status.Phase {
 	case v1alpha1.PhaseFailed:

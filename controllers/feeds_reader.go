@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/syndication"
 )
 
@@ -31,7 +32,7 @@ func (r FeedReader) Source(ctx context.Context, namespace, name string) (*v1alph
 func (r FeedReader) Newest(ctx context.Context, namespace, name string, uid types.UID, limit int) ([]syndication.Ref, error) {
 	source := &v1alpha1.FeedSource{}
 	source.Namespace, source.Name, source.UID = namespace, name, uid
-	items, err := itemsOf(ctx, r.Cached, source)
+	items, err := itemcache.OfSource(ctx, r.Cached, source)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -223,7 +224,7 @@ func (r *FeedSourceReconciler) take(
 	var items []v1alpha1.FeedItem
 	var err error
 	if unremembered > 0 || !memory.complete { // else they tell nothing that is not remembered
-		if items, err = itemsOf(ctx, r.Client, source); err != nil {
+		if items, err = itemcache.OfSource(ctx, r.Client, source); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -64,7 +65,7 @@ func Setup(ctx context.Context, manager ctrl.Manager, options Options) error {
 
 func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *queue.Waker) error {
 	manager = redactingManager{manager}
-	if err := cacheKinds(ctx, manager.GetCache()); err != nil {
+	if err := itemcache.WatchKinds(ctx, manager.GetCache()); err != nil {
 		return err
 	}
 	plan := schedule.New(options.Clock, waker.Wake, map[schedule.Kind]schedule.Limit{
@@ -179,7 +180,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}, options.Destinations)
 	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
 
-	if err := indexItems(ctx, manager.GetFieldIndexer()); err != nil {
+	if err := itemcache.Index(ctx, manager.GetFieldIndexer()); err != nil {
 		return err
 	}
 	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -97,7 +98,7 @@ func (m *postedMemory) complete(ctx context.Context, elsewhere *posted.Book) err
 		if !source.Delivers(m.destination.Name) {
 			continue
 		}
-		items, err := itemsOf(ctx, m.all.Client, source)
+		items, err := itemcache.OfSource(ctx, m.all.Client, source)
 		if err != nil {
 			return err
 		}

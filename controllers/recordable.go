@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/kinds"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -244,7 +245,7 @@ func (r *recordable) wakeAll(ctx context.Context) {
 			door.Add(reconcile.Request{NamespacedName: key}, 0)
 		}
 	}
-	items, err := unfinishedItems(ctx, r.client, metav1.NamespaceAll, anySource)
+	items, err := itemcache.UnfinishedOf(ctx, r.client, metav1.NamespaceAll, itemcache.AnySource)
 	if err != nil {
 		r.log.Error(err, "Items that are to be looked at again could not be listed")
 	}

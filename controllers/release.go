@@ -17,48 +17,9 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/queue"
-	"github.com/feed-operator/feed-operator/internal/schedule"
 )
-
-// byFailing indexes the FeedItems by the services where they have failed in their last attempt.
-const byFailing = "status.failedAt"
-
-// failedAtOf names the services where an item has failed in its last attempt.
-func failedAtOf(item *v1alpha1.FeedItem) []string {
-	failings := lifecycle.Failings(item)
-	names := make([]string, 0, len(failings))
-	for _, at := range failings {
-		names = append(names, refuser(item, lifecycle.Refusal(at)).String())
-	}
-	return names
-}
-
-// itemsFailedAt lists the cached items that have failed at a service in their last attempt.
-func itemsFailedAt(ctx context.Context, reader client.Reader, id schedule.Resource) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(queue.Named(id.Name).Namespace),
-		client.MatchingFields{byFailing: id.String()}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
-}
-
-// slimFailures is what the cached form of a finished item keeps of its failures: where they were, and
-// when. Those that failed may be released by a person who retries all that has failed there.
-func slimFailures(item *v1alpha1.FeedItem) ([]v1alpha1.ProviderFailure, []v1alpha1.Delivery) {
-	if item.Status.Phase != v1alpha1.PhaseFailed {
-		return nil, nil
-	}
-	rows := make([]v1alpha1.Delivery, 0, len(item.Status.Deliveries))
-	for _, row := range item.Status.Deliveries {
-		slim := v1alpha1.Delivery{Destination: shared(row.Destination), State: row.State, NotAfter: row.NotAfter}
-		if row.Failure != nil {
-			slim.Failure = &v1alpha1.Failure{Category: row.Failure.Category, Type: row.Failure.Type, Time: row.Failure.Time}
-		}
-		rows = append(rows, slim)
-	}
-	return item.Status.ProviderFailures, rows
-}
 
 // releasedNow lets through what a person has asked to have retried just now, or what was cured.
 var releasedNow = predicate.Funcs{
@@ -87,7 +48,7 @@ func releaseOf(object client.Object) time.Time {
 
 // failedItemsOf names the items that have failed at a service, or of a source.
 func (r *FeedItemReconciler) failedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
-	items, err := failedItems(ctx, r.Client, object)
+	items, err := itemcache.FailedOf(ctx, r.Client, object)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Items to be retried could not be listed", "of", object.GetName())
 		return nil
@@ -104,30 +65,10 @@ func (r *FeedItemReconciler) failedItemsOf(ctx context.Context, object client.Ob
 	return requests
 }
 
-func failedItems(ctx context.Context, reader client.Reader, object client.Object) ([]v1alpha1.FeedItem, error) {
-	key := client.ObjectKeyFromObject(object)
-	switch parent := object.(type) {
-	case *v1alpha1.AIProvider:
-		return itemsFailedAt(ctx, reader, schedule.Provider(key))
-	case *v1alpha1.FeedDestination:
-		return itemsFailedAt(ctx, reader, schedule.Destination(key))
-	case *v1alpha1.FeedSource:
-		items, err := itemsOf(ctx, reader, parent)
-		var failed []v1alpha1.FeedItem
-		for i := range items {
-			if !lifecycle.LastFailure(&items[i]).IsZero() {
-				failed = append(failed, items[i])
-			}
-		}
-		return failed, err
-	}
-	return nil, nil
-}
-
 // releasesOf are those that may concern an item, or an attempt at it that has failed at providers.
 func releasesOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.Releases {
 	known := lifecycle.Releases{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
-	if source, err := sourceOf(ctx, reader, item); err == nil && source != nil {
+	if source, err := itemcache.SourceOf(ctx, reader, item); err == nil && source != nil {
 		known.Source = timeOf(source.Status.ReleasedTime)
 	}
 	forced := func(service serviceObject, name string) time.Time {
@@ -155,7 +96,7 @@ func (r *FeedItemReconciler) released(ctx context.Context, item *v1alpha1.FeedIt
 	if next.Action != lifecycle.Summarize {
 		return next
 	}
-	source, err := sourceOf(ctx, r.Client, item)
+	source, err := itemcache.SourceOf(ctx, r.Client, item)
 	if err != nil || source == nil {
 		return step
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/seen"
@@ -63,7 +64,7 @@ func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil || !source.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	items, err := itemsOf(ctx, r.Client, &source)
+	items, err := itemcache.OfSource(ctx, r.Client, &source)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -39,7 +40,7 @@ func (a *retry) isNew() bool { return a.token != "" && a.token != a.last }
 
 // concern finds out which items a retry concerns. They may have failed a moment ago.
 func (a *retry) concern(ctx context.Context, reader client.Reader, object client.Object) error {
-	items, err := failedItems(ctx, reader, object)
+	items, err := itemcache.FailedOf(ctx, reader, object)
 	a.items = len(items)
 	for i := range items {
 		if last := lifecycle.LastFailure(&items[i]); last.After(a.failed) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -78,7 +79,7 @@ func (r *serviceReconciler[T, P]) told(id schedule.Resource, found P, version st
 // wakeWaiting has the items looked at again that wait for a service which is another one now: it may
 // be able to do what it could not do before, so that they stand in no line for it.
 func (r *serviceReconciler[T, P]) wakeWaiting(ctx context.Context, namespace string) {
-	items, err := unfinishedItems(ctx, r.Client, namespace, anySource)
+	items, err := itemcache.UnfinishedOf(ctx, r.Client, namespace, itemcache.AnySource)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Items that wait could not be listed")
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -73,7 +74,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 	var items []types.NamespacedName
 	var err error
 	if stands.open {
-		givenUp, items, err = givenUpFor(ctx, r.Client, id)
+		givenUp, items, err = itemcache.GivenUpFor(ctx, r.Client, id)
 	}
 	asked := retry{token: retryToken(found), last: found.Service().LastHandledRetry}
 	if err == nil && asked.isNew() {

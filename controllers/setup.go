@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -29,7 +29,7 @@ import (
 // writes.
 func (r *FeedItemReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(unfinished))).
+		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(itemcache.Unfinished))).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
@@ -60,7 +60,7 @@ func (r *FeedItemReconciler) refusedItemsOf(ctx context.Context, object client.O
 	if _, posts := object.(*v1alpha1.FeedDestination); posts {
 		id = schedule.Destination(client.ObjectKeyFromObject(object))
 	}
-	items, err := itemsRefusedBy(ctx, r.Client, id)
+	items, err := itemcache.RefusedBy(ctx, r.Client, id)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Items of a cured service could not be listed", "service", id.String())
 		return nil
@@ -78,7 +78,7 @@ func (r *FeedItemReconciler) openItemsOf(ctx context.Context, object client.Obje
 	if !ok {
 		return nil
 	}
-	items, err := unfinishedItems(ctx, r.Client, source.Namespace, string(source.UID))
+	items, err := itemcache.UnfinishedOf(ctx, r.Client, source.Namespace, string(source.UID))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Items of a changed source could not be listed", "source", source.Name)
 		return nil
@@ -106,14 +106,6 @@ func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
 		Complete(r)
 }
 
-// unfinished keeps out the items that rest: after a start they are nearly all. Those that failed for
-// refused credentials may have been cured while no operator ran, and all that failed may have been
-// released.
-func unfinished(object client.Object) bool {
-	item := asItem(object)
-	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(refusedBy(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)
-}
-
 // countLater tallies the items, and queues the source of one whose phase has changed: at once when all of its
 // items have settled, and else after a while, so that what changes meanwhile is counted with it.
 type countLater struct{ tally *itemTally }
@@ -122,13 +114,13 @@ type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Create implements handler.EventHandler.
 func (c countLater) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
-	c.tally.change(nil, asItem(e.Object))
+	c.tally.change(nil, itemcache.AsItem(e.Object))
 	enqueueLater(e.Object, queue)
 }
 
 // Update implements handler.EventHandler.
 func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
-	before, after := asItem(e.ObjectOld), asItem(e.ObjectNew)
+	before, after := itemcache.AsItem(e.ObjectOld), itemcache.AsItem(e.ObjectNew)
 	c.tally.change(before, after)
 	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
 		if c.tally.settled(after.Spec.SourceRef.UID, 0) {
@@ -141,7 +133,7 @@ func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQ
 
 // Delete implements handler.EventHandler.
 func (c countLater) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
-	c.tally.change(asItem(e.Object), nil)
+	c.tally.change(itemcache.AsItem(e.Object), nil)
 	enqueueLater(e.Object, queue)
 }
 
@@ -154,7 +146,7 @@ func enqueueLater(object client.Object, queue sourceQueue) {
 }
 
 func enqueue(object client.Object, queue sourceQueue, after time.Duration) {
-	item := asItem(object)
+	item := itemcache.AsItem(object)
 	if item == nil {
 		return
 	}
@@ -164,9 +156,4 @@ func enqueue(object client.Object, queue sourceQueue, after time.Duration) {
 		return
 	}
 	queue.AddAfter(request, after)
-}
-
-func asItem(object client.Object) *v1alpha1.FeedItem {
-	item, _ := object.(*v1alpha1.FeedItem)
-	return item
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -253,7 +254,7 @@ type watchedStatus struct {
 // Patch implements client.SubResourceWriter.
 func (s watchedStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	err := s.SubResourceWriter.Patch(ctx, object, patch, options...)
-	if item := asItem(object); item != nil {
+	if item := itemcache.AsItem(object); item != nil {
 		s.writes.ended(ctx, client.ObjectKeyFromObject(item), err)
 	}
 	return err

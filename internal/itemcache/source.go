@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package itemcache
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// sourceOf returns the source that an item came from, or nil if it is gone, going or another one
+// SourceOf returns the source that an item came from, or nil if it is gone, going or another one
 // of the same name: such an item is not worked on.
-func sourceOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem) (*v1alpha1.FeedSource, error) {
+func SourceOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem) (*v1alpha1.FeedSource, error) {
 	var source v1alpha1.FeedSource
 	key := client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
 	if err := reader.Get(ctx, key, &source); err != nil {
