@@ -58,7 +58,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	if errors.Is(err, budget.ErrFull) {
 		return true, ctrl.Result{}, r.waitForRoom(ctx, item, open)
 	}
-	open.full = roomless{}
+	open.full = budget.Roomless{}
 	if err != nil {
 		if open.pageFailed(err, r.InPlace, item, r.Clock.Now()) {
 			r.Stream.CallFailed(item, reading, v1alpha1.StageArticle, host, failure.Classify(err), r.Clock.Now())
@@ -87,13 +87,13 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 // where that has gone on for long, the item says for what it waits.
 func (r *FeedItemReconciler) waitForRoom(ctx context.Context, item *v1alpha1.FeedItem, open *openAttempt) error {
 	now := r.Clock.Now()
-	open.notBefore = open.full.again(item.UID, now)
+	open.notBefore = open.full.Again(item.UID, now)
 	r.open.keep(item, open)
 	r.wakeAt(item, open.notBefore)
-	if !open.full.long(now) {
+	if !open.full.Long(now) {
 		return nil
 	}
-	return r.holdFor(ctx, item, []string{withoutRoom})
+	return r.holdFor(ctx, item, []string{budget.WithoutRoom})
 }
 
 // articleRequest is derive.ArticleRequest, with what the item itself holds counted in the room.

@@ -39,7 +39,7 @@ type openAttempt struct {
 	// room is that of the text while the attempt waits.
 	room *budget.Room
 	// full is since when there is no room for the page.
-	full roomless
+	full budget.Roomless
 }
 
 // openPage is the article of an open attempt.

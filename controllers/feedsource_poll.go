@@ -83,7 +83,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 	if errors.Is(feedErr, budget.ErrFull) { // which says nothing about the feed
 		return r.foundNoRoom(ctx, source, watch, token)
 	}
-	watch.full = roomless{}
+	watch.full = budget.Roomless{}
 	seenBefore := r.tally.seen(source.UID)
 	if document != nil {
 		err = r.take(ctx, source, watch, memory, document, &found)

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -99,13 +100,13 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 // poll, and counts as no failure.
 func (r *FeedSourceReconciler) foundNoRoom(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string) (time.Time, error) {
 	now, generation := r.Clock.Now(), source.Generation
-	watch.generation, watch.token, watch.redo = generation, token, watch.full.again(source.UID, now)
-	if !watch.full.long(now) {
+	watch.generation, watch.token, watch.redo = generation, token, watch.full.Again(source.UID, now)
+	if !watch.full.Long(now) {
 		return watch.redo, nil
 	}
 	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{Reason: string(v1alpha1.ReasonWaiting), Message: "Waits for " + withoutRoom, Retrying: true}, now)
+		setSourceReady(source, conditions.Verdict{Reason: string(v1alpha1.ReasonWaiting), Message: "Waits for " + budget.WithoutRoom, Retrying: true}, now)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
@@ -34,7 +35,7 @@ type watchedSource struct {
 	generation int64
 	token      string
 	// full is since when polls have found no room in memory for the feed.
-	full roomless
+	full budget.Roomless
 	// failedWrites is how many polls in a row could not be written down.
 	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package budget
 
 import (
 	"hash/fnv"
@@ -20,27 +20,27 @@ const (
 // longWithoutRoom is after how long somebody is told: most such waits end within seconds, and each is worth no write.
 const longWithoutRoom = 15 * time.Minute
 
-// withoutRoom is what an object waits for that has found no room for longer, and what can be done.
-const withoutRoom = "room in memory: what the operator works on at the same time takes all that it may, or all that one namespace may. " +
+// WithoutRoom is what an object waits for that has found no room for longer, and what can be done.
+const WithoutRoom = "room in memory: what the operator works on at the same time takes all that it may, or all that one namespace may. " +
 	"Nothing has failed, and it is tried again every minute. If it goes on, whoever runs the operator should raise its flag --document-memory; " +
 	"or have less that is large in this namespace: fewer entries in a feed, or a lower spec.article.maxBytes"
 
-// roomless is how many times in a row an object has found no room in memory, and since when.
-type roomless struct {
+// Roomless is how many times in a row an object has found no room in memory, and since when.
+type Roomless struct {
 	times int
 	since time.Time
 }
 
-// again notes that there was no room once more, and returns when to come back.
-func (r *roomless) again(uid types.UID, now time.Time) time.Time {
+// Again notes that there was no room once more, and returns when to come back.
+func (r *Roomless) Again(uid types.UID, now time.Time) time.Time {
 	if r.times++; r.times == 1 {
 		r.since = now
 	}
 	return now.Add(comeBack(uid, r.times))
 }
 
-// long says whether it is worth telling.
-func (r *roomless) long(now time.Time) bool {
+// Long says whether it is worth telling.
+func (r *Roomless) Long(now time.Time) bool {
 	return r.times > 0 && now.Sub(r.since) >= longWithoutRoom
 }
 
