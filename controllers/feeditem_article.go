@@ -43,7 +43,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 		r.Stream.StageStarted(item, reading, v1alpha1.StageArticle, host, r.Clock.Now())
 	}
 	if held.page != nil {
-		request.Received = held.page.host.Done // the host is free for others as soon as it has answered
+		request.Received = held.page.Host.Done // the host is free for others as soon as it has answered
 	}
 	back := held.lend(r.Clock)
 	text, err := r.Articles.Fetch(ctx, request)
@@ -51,7 +51,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	if ctx.Err() != nil {
 		return true, ctrl.Result{}, nil //nolint:nilerr // the manager is stopping; nothing was paid for, nothing counts
 	}
-	if held.page != nil && !r.Web.ended(held.page, item.Namespace, host, time.Time{}, err) {
+	if held.page != nil && !r.Web.Ended(held.page, item.Namespace, host, time.Time{}, err) {
 		r.open.keep(item, open)
 		return true, queue.RequeueAt(r.Clock.Now(), r.Clock.Now()), nil // it waits for the network, as the others do
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/web"
 )
 
 // FeedItemReconciler works on items until they are processed or have failed for good.
@@ -34,7 +35,7 @@ type FeedItemReconciler struct {
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
-	Web      *web
+	Web      *web.Web
 	Waker    *queue.Waker
 	Articles *article.Fetcher
 	// Names is shared with the controller of sources.

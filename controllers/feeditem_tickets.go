@@ -12,6 +12,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/web"
 )
 
 // tickets are what an attempt holds of the schedule.
@@ -19,7 +20,7 @@ type tickets struct {
 	// chain is all providers of the source; first those of them that can do what comes first.
 	chain, first []link
 	provider     *schedule.Ticket
-	page         *visit
+	page         *web.Visit
 
 	mu sync.Mutex // of provider, while it may be lent
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/web"
 )
 
 // BuiltinProvider is the name on a summary of the summarizer that needs no AIProvider.
@@ -38,17 +39,17 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 		return r.acquireProvider(ctx, turn, held, item)
 	}
 	if r.Schedule.Free(resourcesOf(held.first)...) {
-		taken, granted := turn.AcquireAll(rank, toVisit(queue.ItemPlaces, item.Namespace, host)...)
+		taken, granted := turn.AcquireAll(rank, web.Needs(queue.ItemPlaces, item.Namespace, host)...)
 		if granted {
-			held.page = visitWith(taken)
+			held.page = web.VisitOf(taken)
 		}
 		return granted, nil
 	}
-	taken, granted := turn.AcquireAll(rank, append(toVisit(queue.ItemPlaces, item.Namespace, host), resourcesOf(held.first))...)
+	taken, granted := turn.AcquireAll(rank, append(web.Needs(queue.ItemPlaces, item.Namespace, host), resourcesOf(held.first))...)
 	if !granted {
 		return false, r.hold(ctx, item, held.first)
 	}
-	held.page, held.provider = visitWith(taken), taken[len(taken)-1]
+	held.page, held.provider = web.VisitOf(taken), taken[len(taken)-1]
 	return true, nil
 }
 

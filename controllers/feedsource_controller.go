@@ -25,6 +25,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/web"
 )
 
 const (
@@ -53,7 +54,7 @@ type FeedSourceReconciler struct {
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
-	Web      *web
+	Web      *web.Web
 	Waker    *queue.Waker
 	Outbound *outbound.Client
 	// Names is shared with the controller of items.
@@ -108,7 +109,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		return result, err
 	}
 	host := outbound.HostOf(source.Spec.URL)
-	due := watch.due(&source, r.Web.networkBack(source.Namespace, host), now)
+	due := watch.due(&source, r.Web.NetworkBack(source.Namespace, host), now)
 	if said := watch.toTell(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
 		if err := r.tell(ctx, &source, watch, said); err != nil {
 			return queue.RequeueAt(now, r.pollAgain(ctx, &source, watch, now, err)), nil
@@ -116,7 +117,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		if source.Generation != said.generation {
 			return queue.RequeueAt(now, now), nil
 		}
-		due = watch.due(&source, r.Web.networkBack(source.Namespace, host), now)
+		due = watch.due(&source, r.Web.NetworkBack(source.Namespace, host), now)
 	}
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
@@ -125,11 +126,11 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if watch.eager(&source) {
 		rank.Class = queue.ClassEager
 	}
-	tickets, free := turn.AcquireAll(rank, toVisit(queue.PollPlaces, source.Namespace, host)...)
+	tickets, free := turn.AcquireAll(rank, web.Needs(queue.PollPlaces, source.Namespace, host)...)
 	if !free { // woken when it is its turn, the host is free, and the network is up
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
-	next, err := r.poll(ctx, &source, watch, visitWith(tickets))
+	next, err := r.poll(ctx, &source, watch, web.VisitOf(tickets))
 	return r.count(ctx, &source, watch, next, err)
 }
 

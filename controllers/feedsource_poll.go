@@ -27,6 +27,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/web"
 )
 
 // findings are what one poll has found, without the entries.
@@ -59,7 +60,7 @@ type findings struct {
 
 // poll asks for the feed once, makes items of what is new, and records how it went. It returns
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
-func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *visit) (time.Time, error) {
+func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *web.Visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
 	credentials, err := secrets.OfFeed(ctx, r.Live, source)
 	if err != nil {
@@ -77,7 +78,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		return time.Time{}, nil // an answer that the stop cut off says nothing about the feed
 	}
 	host := outbound.HostOf(source.Spec.URL)
-	if !r.Web.ended(visit, source.Namespace, host, lastRead(source), feedErr) {
+	if !r.Web.Ended(visit, source.Namespace, host, lastRead(source), feedErr) {
 		return now, nil // it waits for the network, as the others do
 	}
 	if errors.Is(feedErr, budget.ErrFull) { // which says nothing about the feed
@@ -114,7 +115,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 		return r.pollAgain(ctx, source, watch, now, err), nil
 	}
 	watch.failedWrites = 0
-	return watch.due(source, r.Web.networkBack(source.Namespace, host), now), nil
+	return watch.due(source, r.Web.NetworkBack(source.Namespace, host), now), nil
 }
 
 // pollAgain has a poll made again that could not be written down, and returns when.
@@ -129,7 +130,7 @@ func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.F
 // read fetches the feed and parses it, unless it is as it was: then there is no document. The document is counted
 // in the room; the host is free for others as soon as it has answered.
 func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *memory,
-	visit *visit, room *budget.Room,
+	visit *web.Visit, room *budget.Room,
 ) (found findings, document *feed.Document, err error) {
 	sent := credentials.Sent
 	err = r.Outbound.Read(ctx, outbound.Request{
@@ -141,7 +142,7 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 		Timeout:      source.FetchTimeout(),
 		Room:         room,
 		Weigh:        func(_ string, body []byte) int64 { return feed.Weigh(body) },
-		Received:     visit.host.Done,
+		Received:     visit.Host.Done,
 	}, func(response *outbound.Response) error {
 		sent = credentials.SentTo(response)
 		memory.sent = sent

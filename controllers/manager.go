@@ -22,6 +22,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/web"
 )
 
 // component is how the operator names itself in Events.
@@ -81,7 +82,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	plan.Configure(queue.DestinationCheckPlaces, queue.LimitOfChecks)
 
 	stream := telemetry.NewStream(manager.GetLogger())
-	web := &web{
+	web := &web.Web{
 		Clock:    options.Clock,
 		Schedule: plan,
 		Recorder: manager.GetEventRecorder(component),

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package web
 
 import (
 	"sync"
@@ -27,9 +27,9 @@ import (
 // keep others from it. What that costs the host is one request of each namespace that finds out by itself.
 const longestHostPause = 5 * time.Minute
 
-// web is where feeds and pages are. It knows which hosts ask to be left alone, and whether the network is down: then
+// Web is where feeds and pages are. It knows which hosts ask to be left alone, and whether the network is down: then
 // no feed is blamed, and what was out of reach is tried from time to time only (polling.Outage).
-type web struct {
+type Web struct {
 	Clock    clock.PassiveClock
 	Schedule *schedule.Schedule
 	Recorder events.EventRecorder
@@ -43,20 +43,20 @@ type web struct {
 	back map[polling.Place]time.Time
 }
 
-// visit is the right to fetch one document.
-type visit struct {
-	host, network *schedule.Ticket
+// Visit is the right to fetch one document.
+type Visit struct {
+	Host, network *schedule.Ticket
 }
 
-// toVisit are the resources that a visit takes for Turn.AcquireAll: the place where it is worked on, the host, and the
+// Needs are the resources that a visit takes for Turn.AcquireAll: the place where it is worked on, the host, and the
 // network as it is between this namespace and that host.
-func toVisit(place schedule.Resource, namespace, host string) [][]schedule.Resource {
+func Needs(place schedule.Resource, namespace, host string) [][]schedule.Resource {
 	return [][]schedule.Resource{queue.Only(place), queue.Only(schedule.Host(host)), queue.Only(network(placeOf(namespace, host)))}
 }
 
-// visitWith makes a visit of the tickets for what toVisit has named.
-func visitWith(tickets []*schedule.Ticket) *visit {
-	return &visit{host: tickets[1], network: tickets[2]}
+// VisitOf makes a visit of the tickets for what toVisit has named.
+func VisitOf(tickets []*schedule.Ticket) *Visit {
+	return &Visit{Host: tickets[1], network: tickets[2]}
 }
 
 func placeOf(namespace, host string) polling.Place {
@@ -67,17 +67,17 @@ func network(to polling.Place) schedule.Resource {
 	return schedule.Resource{Kind: schedule.KindNetwork, Name: to.Namespace + "/" + to.Site}
 }
 
-// networkBack is when the network is back that a host was waited for; zero when it was not.
-func (w *web) networkBack(namespace, host string) time.Time {
+// NetworkBack is when the network is back that a host was waited for; zero when it was not.
+func (w *Web) NetworkBack(namespace, host string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.back[placeOf(namespace, host)]
 }
 
-// ended gives back what was taken for a visit of a host, and learns from what has come of it; read is when the feed was
+// Ended gives back what was taken for a visit of a host, and learns from what has come of it; read is when the feed was
 // read last, zero if that has failed since, or it is none. Where the network is to blame for the failure it returns
 // false: it says nothing about what was visited, which is to wait for the network.
-func (w *web) ended(v *visit, namespace, host string, read time.Time, err error) (telling bool) {
+func (w *Web) Ended(v *Visit, namespace, host string, read time.Time, err error) (telling bool) {
 	w.hostEnded(v, err)
 	to := placeOf(namespace, host)
 	w.mu.Lock()
@@ -95,7 +95,7 @@ func (w *web) ended(v *visit, namespace, host string, read time.Time, err error)
 }
 
 // reached is ended for a host that has answered.
-func (w *web) reached(to polling.Place) {
+func (w *Web) reached(to polling.Place) {
 	const matters = time.Hour // longer than anybody is made to wait after it
 	now := w.Clock.Now()
 	waited := w.outage.Reached(to, now)
@@ -121,7 +121,7 @@ func (w *web) reached(to polling.Place) {
 }
 
 // unreached is ended for a host that gave no answer.
-func (w *web) unreached(v *visit, to polling.Place, read time.Time, err error) (telling bool) {
+func (w *Web) unreached(v *Visit, to polling.Place, read time.Time, err error) (telling bool) {
 	now := w.Clock.Now()
 	began := w.outage.Unreached(to, read, now)
 	switch {
@@ -143,7 +143,7 @@ func (w *web) unreached(v *visit, to polling.Place, read time.Time, err error) (
 }
 
 // stillUnreached has a place wait that is out of reach in an outage: for a minute at first, and longer each time.
-func (w *web) stillUnreached(v *visit, to polling.Place, err error) {
+func (w *Web) stillUnreached(v *Visit, to polling.Place, err error) {
 	now, id := w.Clock.Now(), network(to)
 	if w.Schedule.Availability(id).State == schedule.StateOpen { // it was tried again, or a visit began before
 		v.network.Failed(failure.Classify(err))
@@ -154,11 +154,11 @@ func (w *web) stillUnreached(v *visit, to polling.Place, err error) {
 }
 
 // hostEnded tells the schedule if the host has asked to be left alone, for the namespace of the visit.
-func (w *web) hostEnded(v *visit, err error) {
+func (w *Web) hostEnded(v *Visit, err error) {
 	cause := failure.Classify(err)
 	if err == nil || cause.Category != v1alpha1.CategoryRateLimit && cause.RetryAfter == 0 {
-		v.host.Done()
+		v.Host.Done()
 		return
 	}
-	v.host.Failed(&failure.Error{Category: v1alpha1.CategoryRateLimit, RetryAfter: min(cause.RetryAfter, longestHostPause)})
+	v.Host.Failed(&failure.Error{Category: v1alpha1.CategoryRateLimit, RetryAfter: min(cause.RetryAfter, longestHostPause)})
 }
