@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -49,7 +50,7 @@ type FeedItemReconciler struct {
 	// InPlace is how calls that have failed are repeated within one attempt.
 	InPlace lifecycle.InPlace
 	// Recordable knows whether what comes of the work can be written down.
-	Recordable *recordable
+	Recordable *crdcheck.Checker
 	// Workers is how many items of one source are worked on at the same time at most (limitOfItems).
 	Workers int
 
@@ -109,7 +110,7 @@ func (r *FeedItemReconciler) lookAt(ctx context.Context, turn *schedule.Turn, ca
 		r.standInLine(turn, cached)
 		return result, nil
 	}
-	if r.Recordable.why(kindItem) != "" { // its source says why, and it comes back when that is over
+	if r.Recordable.Why(crdcheck.KindItem) != "" { // its source says why, and it comes back when that is over
 		return ctrl.Result{}, nil
 	}
 	source, err := itemcache.SourceOf(ctx, r.Client, cached)

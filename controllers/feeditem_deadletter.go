@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -26,7 +27,7 @@ func (r *FeedItemReconciler) recordItem(ctx context.Context, source *v1alpha1.Fe
 ) error {
 	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
 		err := r.record(ctx, item, tries, change)
-		r.Recordable.refused(kindItem, err)
+		r.Recordable.Refused(crdcheck.KindItem, err)
 		return err
 	})
 }

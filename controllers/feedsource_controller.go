@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -60,7 +61,7 @@ type FeedSourceReconciler struct {
 	// Names is shared with the controller of items.
 	Names *feedNames
 	// Recordable knows whether what comes of a poll can be written down.
-	Recordable *recordable
+	Recordable *crdcheck.Checker
 	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
 	Workers int
 
@@ -140,7 +141,7 @@ func (r *FeedSourceReconciler) notPolled(ctx context.Context, source *v1alpha1.F
 		result, err := r.count(ctx, source, watch, time.Time{}, r.suspend(ctx, source))
 		return true, result, err
 	}
-	if outdated := r.Recordable.why(kindSource, kindMemory, kindItem); outdated != "" {
+	if outdated := r.Recordable.Why(crdcheck.KindSource, crdcheck.KindMemory, crdcheck.KindItem); outdated != "" {
 		watch.redo = now // once it can be
 		return true, ctrl.Result{}, r.refuseOutdated(ctx, source, outdated)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
@@ -265,7 +266,7 @@ func (r *FeedSourceReconciler) take(
 		item := derive.Item(source, plan.Create[i], book.Trust(), memory.sent)
 		// An entry that loses a part would be another one the next time.
 		err := record.AsDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
-		r.Recordable.refused(kindItem, err)
+		r.Recordable.Refused(crdcheck.KindItem, err)
 		switch {
 		case err == nil:
 			found.created++

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
@@ -102,12 +103,12 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	apart := &queue.Background{}
 	notifier := &notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
-	recordable, err := newRecordable(manager.GetConfig(), manager.GetHTTPClient(), options.Clock, manager.GetLogger().WithName("kinds"),
+	recordable, err := crdcheck.New(manager.GetConfig(), manager.GetHTTPClient(), options.Clock, manager.GetLogger().WithName("kinds"),
 		manager.GetClient(), waker)
 	if err != nil {
 		return err
 	}
-	recordable.check(ctx)
+	recordable.Check(ctx)
 	before := &postedMemories{
 		Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
@@ -195,7 +196,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := manager.Add(recordable); err != nil {
 		return err
 	}
-	if err := manager.Add(&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.wakeAll}); err != nil {
+	if err := manager.Add(&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.WakeAll}); err != nil {
 		return err
 	}
 	if err := manager.Add(items.Background); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -98,7 +99,7 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	// Notifier sends the notices that its credentials are refused.
 	Notifier *notifier
 	// Recordable knows whether what comes of calls can be written down.
-	Recordable *recordable
+	Recordable *crdcheck.Checker
 }
 
 // standing is what one look at a service has come to.
@@ -140,7 +141,7 @@ func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Re
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
 	}
-	if outdated := r.Recordable.why(kindOf(found)); outdated != "" {
+	if outdated := r.Recordable.Why(kindOf(found)); outdated != "" {
 		r.Services.withdraw(id, "", withdrawal{because: "its CustomResourceDefinition is older than the operator"})
 		return ctrl.Result{}, client.IgnoreNotFound(r.writeDown(ctx, id, found, standing[P]{
 			said: conditions.Verdict{Reason: v1alpha1.ReasonCRDOutdated, Message: outdated, Stalled: true},

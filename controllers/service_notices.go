@@ -17,6 +17,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -210,7 +211,7 @@ func (r *serviceReconciler[T, P]) refusalOf(id schedule.Resource, service P) *de
 // kindOf is the kind of a service.
 func kindOf(service serviceObject) string {
 	if _, posts := service.(*v1alpha1.FeedDestination); posts {
-		return kindDestination
+		return crdcheck.KindDestination
 	}
-	return kindProvider
+	return crdcheck.KindProvider
 }

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package crdcheck
 
 import (
 	"context"
@@ -32,23 +32,23 @@ import (
 
 // The kinds of which the operator writes something.
 const (
-	kindSource      = "FeedSource"
-	kindItem        = "FeedItem"
-	kindMemory      = "FeedMemory"
-	kindProvider    = "AIProvider"
-	kindDestination = "FeedDestination"
+	KindSource      = "FeedSource"
+	KindItem        = "FeedItem"
+	KindMemory      = "FeedMemory"
+	KindProvider    = "AIProvider"
+	KindDestination = "FeedDestination"
 )
 
 // checkKinds is how often the API server is asked about its kinds while they are outdated, or could not be read.
 const checkKinds = time.Minute
 
-// recordable knows whether the API server keeps what the operator writes. Where its CustomResourceDefinitions are older than
+// Checker knows whether the API server keeps what the operator writes. Where its CustomResourceDefinitions are older than
 // the operator, it drops fields without an error: a claim without its end, a result without its post. So nothing is begun
 // of which the traces would be lost, until the CustomResourceDefinitions are updated.
 //
 // It asks for what the API server publishes of its kinds at the start, and then only while something is wrong. Claims are
 // written so that they fail where a field would be dropped (validationOf): that shows what has changed since.
-type recordable struct {
+type Checker struct {
 	clock clock.Clock
 	log   logr.Logger
 	// publish returns the OpenAPI document of the operator's kinds, and its version; no document where that is the known one.
@@ -68,9 +68,9 @@ type recordable struct {
 	outdated map[string]kinds.Outdated
 }
 
-func newRecordable(config *rest.Config, http *http.Client, clock clock.Clock, log logr.Logger, reader client.Reader, waker *queue.Waker) (*recordable, error) {
+func New(config *rest.Config, http *http.Client, clock clock.Clock, log logr.Logger, reader client.Reader, waker *queue.Waker) (*Checker, error) {
 	publish, err := publishedBy(config, http)
-	return &recordable{
+	return &Checker{
 		clock: clock, log: log, publish: publish, client: reader, waker: waker, suspected: make(chan struct{}, 1),
 	}, err
 }
@@ -100,8 +100,8 @@ func publishedBy(config *rest.Config, http *http.Client) (func(context.Context, 
 	}, nil
 }
 
-// check finds out which kinds are outdated in the API server, and says so once.
-func (r *recordable) check(ctx context.Context) {
+// Check finds out which kinds are outdated in the API server, and says so once.
+func (r *Checker) Check(ctx context.Context) {
 	const longest = 10 * time.Second
 	bounded, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -128,7 +128,7 @@ func (r *recordable) check(ctx context.Context) {
 }
 
 // set notes which kinds are outdated, and returns whether that is news.
-func (r *recordable) set(outdated map[string]kinds.Outdated) (news bool) {
+func (r *Checker) set(outdated map[string]kinds.Outdated) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if apiequality.Semantic.DeepEqual(r.outdated, outdated) || len(r.outdated) == 0 && len(outdated) == 0 {
@@ -154,8 +154,8 @@ func (r *recordable) set(outdated map[string]kinds.Outdated) (news bool) {
 
 const howToUpdate = "apply the CustomResourceDefinitions of the operator's version: kubectl apply -k config/crd"
 
-// why says why nothing can be recorded of the first of the kinds that are outdated, in words for a person; empty: all can.
-func (r *recordable) why(names ...string) string {
+// Why says why nothing can be recorded of the first of the kinds that are outdated, in words for a person; empty: all can.
+func (r *Checker) Why(names ...string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var said []string
@@ -172,9 +172,9 @@ func (r *recordable) why(names ...string) string {
 		howToUpdate + ". Within a minute all goes on by itself"
 }
 
-// refused notes that the API server has refused a write of a kind because it would drop a part of it. Other errors, and
+// Refused notes that the API server has refused a write of a kind because it would drop a part of it. Other errors, and
 // none, say nothing.
-func (r *recordable) refused(kind string, err error) {
+func (r *Checker) Refused(kind string, err error) {
 	dropped, is := errors.AsType[*record.DroppedError](err)
 	if !is {
 		return
@@ -201,15 +201,15 @@ func (r *recordable) refused(kind string, err error) {
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (r *recordable) NeedLeaderElection() bool { return true }
+func (r *Checker) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable: it looks again when the operator begins to work, and while something is wrong.
-func (r *recordable) Start(ctx context.Context) error {
+func (r *Checker) Start(ctx context.Context) error {
 	before := r.all()
-	for r.check(ctx); ctx.Err() == nil; {
+	for r.Check(ctx); ctx.Err() == nil; {
 		if now := r.all(); !apiequality.Semantic.DeepEqual(before, now) {
 			before = now
-			r.wakeAll(ctx)
+			r.WakeAll(ctx)
 		}
 		var again <-chan time.Time
 		if len(before) > 0 || r.unread {
@@ -217,7 +217,7 @@ func (r *recordable) Start(ctx context.Context) error {
 		}
 		select {
 		case <-again:
-			r.check(ctx)
+			r.Check(ctx)
 		case <-r.suspected: // that is known already, and to be told; the API server is asked in a minute
 		case <-ctx.Done():
 		}
@@ -225,14 +225,14 @@ func (r *recordable) Start(ctx context.Context) error {
 	return nil
 }
 
-func (r *recordable) all() map[string]kinds.Outdated {
+func (r *Checker) all() map[string]kinds.Outdated {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.outdated)
 }
 
-// wakeAll has everything looked at again: it may say what is wrong, or go on.
-func (r *recordable) wakeAll(ctx context.Context) {
+// WakeAll has everything looked at again: it may say what is wrong, or go on.
+func (r *Checker) WakeAll(ctx context.Context) {
 	for list, door := range map[client.ObjectList]*queue.Door{
 		&v1alpha1.FeedSourceList{}: &r.waker.Sources, &v1alpha1.AIProviderList{}: &r.waker.Providers,
 		&v1alpha1.FeedDestinationList{}: &r.waker.Destinations,
