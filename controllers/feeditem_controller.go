@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -32,7 +33,7 @@ type FeedItemReconciler struct {
 	// Live reads from the API server.
 	Live client.Reader
 	// Writes knows what has become of what Client has written.
-	Writes   *itemWrites
+	Writes   *itemwrites.Writes
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
@@ -80,14 +81,14 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	if err := r.Client.Get(ctx, request.NamespacedName, &cached); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
 			r.kept.drop(request.NamespacedName)
-			r.Writes.forget(ctx, request.NamespacedName)
+			r.Writes.Forget(ctx, request.NamespacedName)
 		}
 		r.open.drop(request.NamespacedName)
 		r.sighted.drop(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	result, err := r.lookAt(ctx, turn, &cached)
-	if err != nil && r.Writes.held(cached.Namespace) { // it is tried again when it is its turn
+	if err != nil && r.Writes.Held(cached.Namespace) { // it is tried again when it is its turn
 		ctrl.LoggerFrom(ctx).V(1).Info("Not done while writes are refused", "error", err.Error())
 		r.waitForWrites(turn, &cached)
 		return ctrl.Result{}, nil
@@ -182,9 +183,9 @@ func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedIte
 	if !r.Schedule.IsOpen() {
 		return nil, true
 	}
-	if r.Writes.held(item.Namespace) {
+	if r.Writes.Held(item.Namespace) {
 		var taken []*schedule.Ticket
-		if taken, granted = turn.AcquireAll(r.Writes.rank(item), toWrite(item)...); granted {
+		if taken, granted = turn.AcquireAll(r.Writes.Rank(item), toWrite(item)...); granted {
 			try = taken[1:]
 		}
 	} else {

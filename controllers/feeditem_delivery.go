@@ -219,7 +219,7 @@ func (r *FeedItemReconciler) workApart(ctx context.Context, item *v1alpha1.FeedI
 		r.Waker.ItemLater(client.ObjectKeyFromObject(item), wait)
 	}()
 	_, err := work(ctx, item, p)
-	if err != nil && r.Writes.held(item.Namespace) { // it waits for that, as the others do
+	if err != nil && r.Writes.Held(item.Namespace) { // it waits for that, as the others do
 		wait = 0
 		return
 	}

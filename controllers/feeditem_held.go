@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -24,7 +25,7 @@ const withoutRoomToKeep = "other items of this namespace: the API server refuses
 
 // toWrite are the resources that it takes to find out whether writes are taken again, for Turn.AcquireAll.
 func toWrite(item *v1alpha1.FeedItem) [][]schedule.Resource {
-	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(allWrites), queue.Only(writesIn(item.Namespace))}
+	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(itemwrites.All), queue.Only(itemwrites.In(item.Namespace))}
 }
 
 // writeTry is the right to find out whether writes are taken again. Nobody else tries until it is ended, with the turn at the latest.
@@ -38,7 +39,7 @@ func (t writeTry) end() {
 
 // waitForWrites has an item wait until writes are taken, or it is its turn to find that out.
 func (r *FeedItemReconciler) waitForWrites(turn *schedule.Turn, item *v1alpha1.FeedItem) {
-	if _, granted := turn.AcquireAll(r.Writes.rank(item), toWrite(item)...); granted {
+	if _, granted := turn.AcquireAll(r.Writes.Rank(item), toWrite(item)...); granted {
 		r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
 	}
 }
@@ -53,7 +54,7 @@ func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedIt
 		}
 		return false, queue.RequeueAt(now, now.Add(fullAgain)), nil
 	}
-	since, held := r.Writes.heldSince(item.Namespace)
+	since, held := r.Writes.HeldSince(item.Namespace)
 	if !held {
 		return true, otherwise, nil
 	}
@@ -66,7 +67,7 @@ func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedIt
 		}
 		return known.Release(item, now) || lifecycle.DueNow(item, now)
 	})
-	if err != nil || !r.Writes.held(item.Namespace) {
+	if err != nil || !r.Writes.Held(item.Namespace) {
 		return err == nil, otherwise, err
 	}
 	return false, queue.RequeueAt(now, now.Add(time.Second)), nil // nothing was to be written, so nothing is known

@@ -16,6 +16,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -198,7 +199,7 @@ func (r *FeedItemReconciler) writeResult(ctx context.Context, item *v1alpha1.Fee
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("Result kept until the API server takes it", "about", known.about(), "error", err.Error())
 	r.kept.keep(item, known)
-	if !r.Writes.held(item.Namespace) {
+	if !r.Writes.Held(item.Namespace) {
 		r.tryLater(item)
 	}
 	return nil, nil
@@ -211,21 +212,21 @@ func (r *FeedItemReconciler) tryLater(item *v1alpha1.FeedItem) {
 
 // worthKeeping says that what was refused may be taken another time.
 func worthKeeping(err error) bool {
-	return extentOf(err) != writes.Object || apierrors.IsConflict(err)
+	return itemwrites.ExtentOf(err) != writes.Object || apierrors.IsConflict(err)
 }
 
 // writeKept writes what is kept of an item, when it is its turn to find out whether that is taken. Nothing else is done with the item
 // before that.
 func (r *FeedItemReconciler) writeKept(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, notBefore time.Time) (ctrl.Result, error) {
 	now := r.Clock.Now()
-	if notBefore.After(now) && believable.Coming(notBefore, now, 2*longestAlone) && !r.Writes.held(item.Namespace) {
+	if notBefore.After(now) && believable.Coming(notBefore, now, 2*longestAlone) && !r.Writes.Held(item.Namespace) {
 		return ctrl.Result{}, nil // it is woken then
 	}
 	if _, granted := r.mayWork(turn, item); !granted {
 		return ctrl.Result{}, nil
 	}
 	err := r.writeAllKept(ctx, client.ObjectKeyFromObject(item))
-	if err != nil && !r.Writes.held(item.Namespace) {
+	if err != nil && !r.Writes.Held(item.Namespace) {
 		ctrl.LoggerFrom(ctx).Error(err, "What is known of an item is still refused, while others are taken; it is kept")
 		r.tryLater(item)
 		return ctrl.Result{}, nil
@@ -260,7 +261,7 @@ func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.Namesp
 	case apierrors.IsNotFound(err), err == nil && live.UID != uid:
 		return nil // it is gone, and nobody asks any more
 	case err != nil:
-		r.Writes.ended(writing, name, err)
+		r.Writes.Ended(writing, name, err)
 		return err
 	}
 	_, err := known.write(writing, &live, 1)

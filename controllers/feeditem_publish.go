@@ -73,7 +73,7 @@ func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.Fe
 		case <-ctx.Done(): // what has failed is written down before the operator ends
 			return false
 		}
-		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) || r.Writes.held(item.Namespace) {
+		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) || r.Writes.Held(item.Namespace) {
 			return false
 		}
 		if taken, free := turn.Try(deliveryRank(item), queue.Only(p.resource)); free { // it has its place all the time

@@ -129,7 +129,7 @@ func (r *FeedItemReconciler) hand(ctx context.Context, t *tickets, open *openAtt
 		if ctx.Err() != nil && open.Begun() { // the manager is stopping: what has failed is written down, and nobody else is called
 			return provider.Call{}, provider.ErrNoneAvailable
 		}
-		if r.Writes.held(item.Namespace) || r.kept.full(item.Namespace) {
+		if r.Writes.Held(item.Namespace) || r.kept.full(item.Namespace) {
 			r.waitForWrites(turn, item)
 			return provider.Call{}, provider.ErrWaits
 		}

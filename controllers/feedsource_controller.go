@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -51,7 +52,7 @@ type FeedSourceReconciler struct {
 	// Live reads from the API server.
 	Live client.Reader
 	// Writes is shared with the controller of items.
-	Writes   *itemWrites
+	Writes   *itemwrites.Writes
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule

@@ -16,7 +16,7 @@ import (
 // too, the source is polled all the same, and says it when it is looked at the next time.
 func (r *FeedSourceReconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSource) {
 	message := ""
-	if answer := r.Writes.refusal(source.Namespace); answer != "" {
+	if answer := r.Writes.Refusal(source.Namespace); answer != "" {
 		message = "The API server refuses what is written on the FeedItems of this namespace, so no model is called for them, nothing is posted, " +
 			"and what is known is kept in memory until it is taken. Most likely a webhook, a policy or a quota refuses them. It answers: " + answer
 	}

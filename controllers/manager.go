@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -75,7 +76,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		schedule.KindNetwork: {},
 		schedule.KindWrites:  {},
 	})
-	plan.Configure(allWrites, schedule.Limit{Sharing: schedule.ByTenant})
+	plan.Configure(itemwrites.All, schedule.Limit{Sharing: schedule.ByTenant})
 	plan.Configure(schedule.Builtin, schedule.Limit{})
 	plan.Configure(queue.ItemPlaces, queue.LimitOfItems(options.ItemWorkers))
 	plan.Configure(queue.PollPlaces, queue.LimitOfPolls(options.PollWorkers))
@@ -92,7 +93,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	known := newServices(options.Clock, plan, waker.ServiceChanged)
 	names := &feedNames{}
-	taken := &itemWrites{
+	taken := &itemwrites.Writes{
 		Clock:    options.Clock,
 		Schedule: plan,
 		Recorder: manager.GetEventRecorder(component),
@@ -116,7 +117,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
-		Client:     watchedClient{manager.GetClient(), taken},
+		Client:     itemwrites.Watch(manager.GetClient(), taken),
 		Live:       manager.GetAPIReader(),
 		Writes:     taken,
 		Recorder:   manager.GetEventRecorder(component),

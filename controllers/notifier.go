@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -29,7 +30,7 @@ type notifier struct {
 	Clock      clock.Clock
 	Client     client.Client
 	Services   *services
-	Writes     *itemWrites
+	Writes     *itemwrites.Writes
 	Background *queue.Background
 
 	underWay queue.UnderWay
@@ -109,7 +110,7 @@ func (n *notifier) send(ctx context.Context, told *notification, p *post, visibi
 		n.underWay.End(told.about, told.Destination)
 		told.lookAgain(wait)
 	}()
-	if ctx.Err() != nil || n.Writes.held(told.about.GetNamespace()) && (told.held == nil || told.held(ctx)) { // what comes of a call could not be written down
+	if ctx.Err() != nil || n.Writes.Held(told.about.GetNamespace()) && (told.held == nil || told.held(ctx)) { // what comes of a call could not be written down
 		return
 	}
 	notice, err := told.text(ctx) // from here on nobody else is at it

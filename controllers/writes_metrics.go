@@ -5,6 +5,8 @@ package controllers
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 )
 
 // The metrics of what the API server does not take. They are counted when somebody asks.
@@ -21,7 +23,7 @@ var (
 
 // writesCollector is a prometheus.Collector of what the API server does not take.
 type writesCollector struct {
-	writes *itemWrites
+	writes *itemwrites.Writes
 	kept   *keptResults
 }
 
@@ -32,23 +34,13 @@ func (c writesCollector) Describe(described chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c writesCollector) Collect(metrics chan<- prometheus.Metric) {
-	server, namespaces := c.writes.counts()
+	server, namespaces := c.writes.Counts()
 	items, bytes := c.kept.counts()
 	for described, value := range map[*prometheus.Desc]float64{
 		serverHeld: server, namespacesHeld: float64(namespaces), resultsKept: float64(items), bytesKept: float64(bytes),
 	} {
 		metrics <- prometheus.MustNewConstMetric(described, prometheus.GaugeValue, value)
 	}
-}
-
-// counts says whether all is held, as 1 or 0, and how many namespaces are.
-func (w *itemWrites) counts() (server float64, namespaces int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, held := w.judge.Server(); held {
-		server = 1
-	}
-	return server, len(w.judge.Namespaces())
 }
 
 // counts says of how many items something is kept, and how much memory that takes.

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package itemwrites
 
 import (
 	"context"
@@ -29,10 +29,10 @@ import (
 	"github.com/feed-operator/feed-operator/internal/writes"
 )
 
-// itemWrites knows whether the API server takes what is written on items. While it does not, no call begins that costs money or
+// Writes knows whether the API server takes what is written on items. While it does not, no call begins that costs money or
 // that others can see, because what comes of it could not be written down (R3.14). One item at a time is let through to
 // find out whether that is over: the schedule knows it as a resource with an open circuit.
-type itemWrites struct {
+type Writes struct {
 	Clock    clock.PassiveClock
 	Schedule *schedule.Schedule
 	Recorder events.EventRecorder
@@ -52,29 +52,29 @@ type itemWrites struct {
 // no writes.
 const toldHeldAfter = time.Minute
 
-// allWrites and writesIn are what an item waits for while nothing is taken, or nothing of its namespace. At the first, the
+// All and writesIn are what an item waits for while nothing is taken, or nothing of its namespace. At the first, the
 // namespaces take turns: it may be that only one of them is refused.
-var allWrites = schedule.Resource{Kind: schedule.KindWrites}
+var All = schedule.Resource{Kind: schedule.KindWrites}
 
-func writesIn(namespace string) schedule.Resource {
+func In(namespace string) schedule.Resource {
 	return schedule.Resource{Kind: schedule.KindWrites, Name: namespace}
 }
 
-// held says whether no call is to begin for an item of a namespace.
-func (w *itemWrites) held(namespace string) bool {
-	_, held := w.heldSince(namespace)
+// Held says whether no call is to begin for an item of a namespace.
+func (w *Writes) Held(namespace string) bool {
+	_, held := w.HeldSince(namespace)
 	return held
 }
 
-func (w *itemWrites) heldSince(namespace string) (since time.Time, held bool) {
+func (w *Writes) HeldSince(namespace string) (since time.Time, held bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.judge.Held(namespace)
 }
 
-// rank is the place of an item in the line of those who find out whether writes are taken again: who was refused longest ago
+// Rank is the place of an item in the line of those who find out whether writes are taken again: who was refused longest ago
 // comes first.
-func (w *itemWrites) rank(item *v1alpha1.FeedItem) schedule.Rank {
+func (w *Writes) Rank(item *v1alpha1.FeedItem) schedule.Rank {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return schedule.Rank{
@@ -83,21 +83,21 @@ func (w *itemWrites) rank(item *v1alpha1.FeedItem) schedule.Rank {
 	}
 }
 
-// forget forgets an item that is gone.
-func (w *itemWrites) forget(ctx context.Context, item client.ObjectKey) {
+// Forget forgets an item that is gone.
+func (w *Writes) Forget(ctx context.Context, item client.ObjectKey) {
 	if w.noteGone(item) {
 		w.wakeSources(ctx, item.Namespace, 0)
 	}
 }
 
-func (w *itemWrites) noteGone(item client.ObjectKey) (tell bool) {
+func (w *Writes) noteGone(item client.ObjectKey) (tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ends(item, w.judge.Forget(item.Namespace, item.Name, w.Clock.Now()))
 }
 
-// ended notes what has become of a write.
-func (w *itemWrites) ended(ctx context.Context, item client.ObjectKey, err error) {
+// Ended notes what has become of a write.
+func (w *Writes) Ended(ctx context.Context, item client.ObjectKey, err error) {
 	switch {
 	case err == nil:
 		w.taken(ctx, item)
@@ -106,25 +106,25 @@ func (w *itemWrites) ended(ctx context.Context, item client.ObjectKey, err error
 	}
 }
 
-func (w *itemWrites) taken(ctx context.Context, item client.ObjectKey) {
+func (w *Writes) taken(ctx context.Context, item client.ObjectKey) {
 	if w.noteTaken(item) {
 		w.wakeSources(ctx, item.Namespace, 0)
 	}
 }
 
 // noteTaken notes a write that was taken, and returns whether the sources of its namespace are to say so.
-func (w *itemWrites) noteTaken(item client.ObjectKey) (tell bool) {
+func (w *Writes) noteTaken(item client.ObjectKey) (tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ends(item, w.judge.Taken(item.Namespace, item.Name, w.Clock.Now()))
 }
 
 // ends notes, under the lock, what has ended, and returns whether the sources of the namespace are to say so.
-func (w *itemWrites) ends(item client.ObjectKey, change writes.Change) (tell bool) {
+func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 	if change.NamespaceEnded {
 		delete(w.why, item.Namespace)
 		tell = w.Clock.Now().Sub(change.Since) >= toldHeldAfter
-		w.Schedule.SetAvailability(writesIn(item.Namespace), schedule.Availability{})
+		w.Schedule.SetAvailability(In(item.Namespace), schedule.Availability{})
 	}
 	if !change.ServerEnded && !change.NamespaceEnded {
 		return false
@@ -138,9 +138,9 @@ func (w *itemWrites) ends(item client.ObjectKey, change writes.Change) (tell boo
 	}
 	for _, namespace := range w.judge.Namespaces() { // each finds out now
 		until, _ := w.judge.Namespace(namespace)
-		w.Schedule.SetAvailability(writesIn(namespace), refusing(until))
+		w.Schedule.SetAvailability(In(namespace), refusing(until))
 	}
-	w.Schedule.SetAvailability(allWrites, schedule.Availability{})
+	w.Schedule.SetAvailability(All, schedule.Availability{})
 	if !change.Continued {
 		w.Log.Info("The API server takes writes again", "lasted", lasted)
 		telemetry.WritesBack(w.Recorder, w.Self, lasted)
@@ -148,26 +148,26 @@ func (w *itemWrites) ends(item client.ObjectKey, change writes.Change) (tell boo
 	return tell
 }
 
-func (w *itemWrites) refused(ctx context.Context, item client.ObjectKey, err error) {
+func (w *Writes) refused(ctx context.Context, item client.ObjectKey, err error) {
 	if w.noteRefused(item, err) {
 		w.wakeSources(ctx, item.Namespace, toldHeldAfter)
 	}
 }
 
 // noteRefused notes a write that was refused, and returns whether a time has begun in which nothing is taken of its namespace.
-func (w *itemWrites) noteRefused(item client.ObjectKey, err error) (began bool) {
+func (w *Writes) noteRefused(item client.ObjectKey, err error) (began bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	change := w.judge.Refused(item.Namespace, item.Name, extentOf(err), w.Clock.Now())
+	change := w.judge.Refused(item.Namespace, item.Name, ExtentOf(err), w.Clock.Now())
 	if until, held := w.judge.Namespace(item.Namespace); held {
 		if w.why == nil {
 			w.why = map[string]string{}
 		}
 		w.why[item.Namespace] = conditions.Cut(failure.Mask(err.Error()), conditions.MaxMessage)
-		w.Schedule.SetAvailability(writesIn(item.Namespace), refusing(until))
+		w.Schedule.SetAvailability(In(item.Namespace), refusing(until))
 	}
 	if until, held := w.judge.Server(); held {
-		w.Schedule.SetAvailability(allWrites, refusing(until))
+		w.Schedule.SetAvailability(All, refusing(until))
 	}
 	switch {
 	case change.Continued:
@@ -181,9 +181,9 @@ func (w *itemWrites) noteRefused(item client.ObjectKey, err error) (began bool) 
 	return change.NamespaceBegan
 }
 
-// refusal is what the API server says of the items of a namespace, where it has taken nothing for a while; empty: it takes
+// Refusal is what the API server says of the items of a namespace, where it has taken nothing for a while; empty: it takes
 // what is written.
-func (w *itemWrites) refusal(namespace string) string {
+func (w *Writes) Refusal(namespace string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	since, held := w.judge.Held(namespace)
@@ -194,7 +194,7 @@ func (w *itemWrites) refusal(namespace string) string {
 }
 
 // wakeSources has the sources of a namespace looked at.
-func (w *itemWrites) wakeSources(ctx context.Context, namespace string, after time.Duration) {
+func (w *Writes) wakeSources(ctx context.Context, namespace string, after time.Duration) {
 	var sources v1alpha1.FeedSourceList
 	if err := w.Sources.List(ctx, &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		w.Log.Error(err, "Sources that are to tell of their items could not be listed", "namespace", namespace)
@@ -210,11 +210,11 @@ func refusing(until time.Time) schedule.Availability {
 	return schedule.Availability{State: schedule.StateOpen, Until: until, Failures: 1, Within: writes.LongestWait}
 }
 
-// extentOf says what the refusal of a write may be about.
+// ExtentOf says what the refusal of a write may be about.
 //
 // A webhook or a policy may answer with any code: 400 is that of a webhook which names none, 422 that of a policy. So their words decide, before
 // the code. Errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
-func extentOf(err error) writes.Extent {
+func ExtentOf(err error) writes.Extent {
 	var answer apierrors.APIStatus
 	_, dropped := errors.AsType[*record.DroppedError](err)
 	switch text := err.Error(); {
@@ -238,8 +238,11 @@ func extentOf(err error) writes.Extent {
 // watchedClient is a client that tells what has become of the writes of items.
 type watchedClient struct {
 	client.Client
-	writes *itemWrites
+	writes *Writes
 }
+
+// Watch returns a client that writes as the given one does, and notes what becomes of it.
+func Watch(through client.Client, writes *Writes) client.Client { return watchedClient{through, writes} }
 
 // Status implements client.StatusClient.
 func (c watchedClient) Status() client.SubResourceWriter {
@@ -248,14 +251,24 @@ func (c watchedClient) Status() client.SubResourceWriter {
 
 type watchedStatus struct {
 	client.SubResourceWriter
-	writes *itemWrites
+	writes *Writes
 }
 
 // Patch implements client.SubResourceWriter.
 func (s watchedStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	err := s.SubResourceWriter.Patch(ctx, object, patch, options...)
 	if item := itemcache.AsItem(object); item != nil {
-		s.writes.ended(ctx, client.ObjectKeyFromObject(item), err)
+		s.writes.Ended(ctx, client.ObjectKeyFromObject(item), err)
 	}
 	return err
+}
+
+// Counts says whether all is held, as 1 or 0, and how many namespaces are.
+func (w *Writes) Counts() (server float64, namespaces int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, held := w.judge.Server(); held {
+		server = 1
+	}
+	return server, len(w.judge.Namespaces())
 }
