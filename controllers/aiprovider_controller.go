@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -65,16 +66,16 @@ func newAIProviderReconciler(common serviceReconciler[v1alpha1.AIProvider, *v1al
 		return nil, nil
 	}
 	r.usable = func(*v1alpha1.AIProvider, any, bool) bool { return true }
-	r.counted = func(described *v1alpha1.AIProvider, calls tally) {
-		described.Status.Calls = sum(described.Status.Calls, calls.calls)
-		described.Status.Tokens = sum(described.Status.Tokens, calls.tokens)
-		described.Status.TokensToday = tokensTodayOf(calls.today, described.Status.TokensToday)
-		described.Status.LastSuccessTime = timeOrKeep(calls.lastSuccess, described.Status.LastSuccessTime)
+	r.counted = func(described *v1alpha1.AIProvider, calls services.Tally) {
+		described.Status.Calls = services.Sum(described.Status.Calls, calls.Calls)
+		described.Status.Tokens = services.Sum(described.Status.Tokens, calls.Tokens)
+		described.Status.TokensToday = services.TokensTodayOf(calls.Today, described.Status.TokensToday)
+		described.Status.LastSuccessTime = services.TimeOrKeep(calls.LastSuccess, described.Status.LastSuccessTime)
 	}
 	r.resume = func(id schedule.Resource, described *v1alpha1.AIProvider) {
-		r.Services.restoreTokens(id, described.Status.TokensToday)
+		r.Services.RestoreTokens(id, described.Status.TokensToday)
 		if described.Status.Calls > 0 {
-			r.Services.keepPace(id)
+			r.Services.KeepPace(id)
 		}
 	}
 	r.lastCall = func(*v1alpha1.AIProvider) time.Time { return time.Time{} }

@@ -22,6 +22,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -79,9 +80,9 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 		to.server = *described.Status.Server
 		return true
 	}
-	r.counted = func(described *v1alpha1.FeedDestination, calls tally) {
-		described.Status.Delivered = sum(described.Status.Delivered, calls.posts)
-		described.Status.LastDeliveryTime = timeOrKeep(calls.lastPost, described.Status.LastDeliveryTime)
+	r.counted = func(described *v1alpha1.FeedDestination, calls services.Tally) {
+		described.Status.Delivered = services.Sum(described.Status.Delivered, calls.Posts)
+		described.Status.LastDeliveryTime = services.TimeOrKeep(calls.LastPost, described.Status.LastDeliveryTime)
 	}
 	r.resume = func(schedule.Resource, *v1alpha1.FeedDestination) {}
 	r.lastCall = func(described *v1alpha1.FeedDestination) time.Time {

@@ -73,7 +73,7 @@ func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.Feed
 		if err != nil {
 			return nil, false, err
 		}
-		if _, _, _, seen := r.Services.standing(p.resource); !p.known {
+		if _, _, _, seen := r.Services.Standing(p.resource); !p.known {
 			return nil, !seen && p.unavailable == "", nil
 		}
 		memory, err := r.Posted.at(ctx, p.target)

@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // link is one provider that an item may use, with what the schedule knows it by.
@@ -54,7 +55,7 @@ func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedIte
 // isUp says that a provider may be called at this moment, or soon.
 func (r *FeedItemReconciler) isUp(next link) bool {
 	availability := r.Schedule.Availability(next.resource)
-	return next.unavailable == "" && next.Provider != nil && availability.State != schedule.StateOpen && availability.Remaining(r.Clock.Now()) < longPause
+	return next.unavailable == "" && next.Provider != nil && availability.State != schedule.StateOpen && availability.Remaining(r.Clock.Now()) < services.LongPause
 }
 
 // namedFor returns the providers that a source names for what an item needs next.
@@ -96,13 +97,13 @@ func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs
 		case err != nil:
 			return nil, err
 		default:
-			caller, revision, withdrawn, _ := r.Services.standing(next.resource)
+			caller, revision, withdrawn, _ := r.Services.Standing(next.resource)
 			next.Provider, _ = caller.(provider.Provider)
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
 			next.documents = found.ReadsDocuments()
 			next.cured = timeOf(found.Status.ReleasedTime)
 			if withdrawn != nil {
-				next.unavailable, next.refused = withdrawn.because, withdrawn.refused
+				next.unavailable, next.refused = withdrawn.Because, withdrawn.Refused
 			}
 		}
 		chain = append(chain, next)

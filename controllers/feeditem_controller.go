@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
@@ -43,7 +44,7 @@ type FeedItemReconciler struct {
 	// Names is shared with the controller of sources.
 	Names *feedNames
 	// Services knows the providers and destinations.
-	Services *services
+	Services *services.Services
 	// Posted knows what was posted to the destinations.
 	Posted *postedMemories
 	// Builtin writes summaries where a source names no provider.

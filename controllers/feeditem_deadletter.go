@@ -82,8 +82,8 @@ func (r *FeedItemReconciler) tellers(ctx context.Context, source *v1alpha1.FeedS
 		return destinations, nil
 	}
 	for _, by := range lifecycle.Refusals(item) {
-		_, revision, why, _ := r.Services.standing(itemcache.Refuser(item, by))
-		if why == nil || why.refused == nil {
+		_, revision, why, _ := r.Services.Standing(itemcache.Refuser(item, by))
+		if why == nil || why.Refused == nil {
 			continue // it was cured meanwhile, and the item comes back by itself
 		}
 		key := client.ObjectKey{Namespace: item.Namespace, Name: by.Name}

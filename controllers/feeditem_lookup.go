@@ -65,7 +65,7 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 	if ctx.Err() != nil { // the manager is stopping: nothing can be said
 		return nil
 	}
-	r.Services.ended(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
+	r.Services.CallEnded(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
 	outcome := r.deliveryFailed(p, err)
 	outcome.Looking, outcome.Began = true, began
 	return &outcome

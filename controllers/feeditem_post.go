@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // post is one delivery of an item that is to be worked on now, with what that takes.
@@ -118,7 +119,7 @@ func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSo
 }
 
 // postTo finds what it takes to post to a destination.
-func postTo(ctx context.Context, reader client.Reader, known *services, key types.NamespacedName) (*post, error) {
+func postTo(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*post, error) {
 	p := &post{destination: key.Name, resource: schedule.Destination(key), policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
 	var described v1alpha1.FeedDestination
 	switch err := reader.Get(ctx, key, &described); {
@@ -128,13 +129,13 @@ func postTo(ctx context.Context, reader client.Reader, known *services, key type
 	case err != nil:
 		return nil, err
 	}
-	caller, revision, withdrawn, _ := known.standing(p.resource)
+	caller, revision, withdrawn, _ := known.Standing(p.resource)
 	p.to, _ = caller.(*publisher)
 	p.target, p.known = targetOf(&described, p.to)
 	p.revision, p.timeout, p.policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
 	p.cured = timeOf(described.Status.ReleasedTime)
 	if withdrawn != nil {
-		p.unavailable, p.refused = withdrawn.because, withdrawn.refused
+		p.unavailable, p.refused = withdrawn.Because, withdrawn.Refused
 	}
 	return p, nil
 }

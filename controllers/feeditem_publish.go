@@ -98,7 +98,7 @@ func (r *FeedItemReconciler) stillWanted(ctx context.Context, item *v1alpha1.Fee
 	if source := r.mayPost(ctx, item); source == nil || !source.Delivers(p.destination) {
 		return false
 	}
-	_, revision, _, _ := r.Services.standing(p.resource)
+	_, revision, _, _ := r.Services.Standing(p.resource)
 	return revision == p.revision
 }
 
@@ -129,7 +129,7 @@ func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, 
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
 	defer cancel()
 	receipt, err := deliverSafely(calling, p.to, row.Key, p.publication)
-	again := r.Services.ended(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
+	again := r.Services.CallEnded(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
 
 	outcome := &lifecycle.DeliveryOutcome{Destination: p.destination}
 	var wait time.Duration

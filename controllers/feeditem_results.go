@@ -122,7 +122,7 @@ func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tri
 		return true
 	})
 	if err == nil && noted != nil { // the API server took it, and only its answer was lost
-		d.reconciler.Services.posted(d.post.resource)
+		d.reconciler.Services.Posted(d.post.resource)
 		d.reconciler.tell(d.before, noted)
 	}
 	if err != nil || written == nil {

@@ -39,7 +39,7 @@ func (r *FeedItemReconciler) tellDelivery(history []v1alpha1.HistoryEntry, after
 		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
 	}
 	if row := lifecycle.RowOf(after, p.destination); outcome != nil && outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone {
-		r.Services.posted(p.resource)
+		r.Services.Posted(p.resource)
 	}
 	r.tellEntries(history, after, attempt, r.Clock.Now())
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
@@ -89,7 +90,7 @@ func (r *FeedItemReconciler) hold(ctx context.Context, item *v1alpha1.FeedItem, 
 // own status: an item is not written again because that moves.
 func (r *FeedItemReconciler) pause(id schedule.Resource) string {
 	availability := r.Schedule.Availability(id)
-	if availability.Remaining(r.Clock.Now()) < longPause {
+	if availability.Remaining(r.Clock.Now()) < services.LongPause {
 		return ""
 	}
 	switch availability.State {
@@ -154,7 +155,7 @@ func (r *FeedItemReconciler) hand(ctx context.Context, t *tickets, open *openAtt
 			if failed, ok := errors.AsType[*failure.Error](err); ok {
 				r.Stream.CallFailed(item, attempt, stage, next.Name, failed, r.Clock.Now())
 			}
-			if r.Services.ended(ticket, next.revision, stage, response.Tokens, err) {
+			if r.Services.CallEnded(ticket, next.revision, stage, response.Tokens, err) {
 				open.askAgain[next.Name] = true
 			}
 		}}, nil

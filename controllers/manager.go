@@ -23,6 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
@@ -91,7 +92,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Log:      manager.GetLogger().WithName("network"),
 		Self:     options.Self,
 	}
-	known := newServices(options.Clock, plan, waker.ServiceChanged)
+	known := services.New(options.Clock, plan, waker.ServiceChanged)
 	names := &feedNames{}
 	taken := &itemwrites.Writes{
 		Clock:    options.Clock,

@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // notifier sends notifications, be they of an item that has failed for good or of a service that refuses its
@@ -29,7 +30,7 @@ import (
 type notifier struct {
 	Clock      clock.Clock
 	Client     client.Client
-	Services   *services
+	Services   *services.Services
 	Writes     *itemwrites.Writes
 	Background *queue.Background
 
@@ -132,7 +133,7 @@ func (n *notifier) send(ctx context.Context, told *notification, p *post, visibi
 		calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
 		defer cancel()
 		receipt, err = deliverSafely(calling, p.to, outcome.Key, publication)
-		if n.Services.ended(p.ticket, p.revision, v1alpha1.StageNotify, 0, asFailure(err)) {
+		if n.Services.CallEnded(p.ticket, p.revision, v1alpha1.StageNotify, 0, asFailure(err)) {
 			wait = time.Second // what it was called with has been replaced
 			return
 		}

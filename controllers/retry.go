@@ -85,7 +85,7 @@ func (r *FeedSourceReconciler) release(ctx context.Context, source *v1alpha1.Fee
 func (r *serviceReconciler[T, P]) clearPauses(id schedule.Resource, found P) {
 	asked := retry{token: retryToken(found), last: found.Service().LastHandledRetry}
 	if asked.isNew() {
-		r.Services.clear(id, asked.token)
+		r.Services.Clear(id, asked.token)
 	}
 }
 
@@ -93,21 +93,4 @@ func (r *serviceReconciler[T, P]) clearPauses(id schedule.Resource, found P) {
 func (r *serviceReconciler[T, P]) tellRetry(ctx context.Context, found P, asked retry) {
 	r.retryRequested(found, asked.items)
 	ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.items)
-}
-
-// clear opens what calls have closed for a while, and has asked again what was refused.
-func (s *services) clear(id schedule.Resource, token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found := s.find(id)
-	if found.retried == token { // the object in the cache may be older than what was written on it
-		return
-	}
-	found.retried, found.resting = token, schedule.Availability{}
-	if why := found.withdrawn; why != nil && (why.refused != nil || !why.until.IsZero()) {
-		found.revision = "" // so that it is not taken for the one that was refused
-	}
-	if s.schedule.Availability(id).State != schedule.StateDown {
-		s.schedule.SetAvailability(id, schedule.Availability{State: schedule.StateReady})
-	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // How often a service is looked at when nothing happens to it.
@@ -34,8 +35,6 @@ const (
 	checkAgain = time.Hour
 	// longestCheck bounds one such question, so that those who hang do not hold up the others.
 	longestCheck = 15 * time.Second
-	// checkRefused is how often a service is asked again that cannot work with its spec.
-	checkRefused = 10 * time.Minute
 )
 
 // serviceObject is the kind of a service: AIProvider or FeedDestination.
@@ -60,7 +59,7 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	Client   client.Client
 	Live     client.Reader
 	Recorder events.EventRecorder
-	Services *services
+	Services *services.Services
 
 	// places are where services of the kind are asked about themselves, and key is what the kind is called in the schedule.
 	places schedule.Resource
@@ -83,7 +82,7 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	// it has said before of this spec and these credentials, if it has.
 	usable func(object P, caller any, answered bool) bool
 	// counted notes on the status what calls have come to.
-	counted func(object P, calls tally)
+	counted func(object P, calls services.Tally)
 	// lastCall is when the service was called last, as far as its pace depends on that.
 	lastCall func(object P) time.Time
 	// resume takes over from the status what only this kind has learned before a restart.
@@ -123,26 +122,26 @@ type standing[P any] struct {
 // have their turn first, all stays as it is until then.
 func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	id := r.resource(request.NamespacedName)
-	turn := r.Services.schedule.Enter(queue.Key(r.key, request.NamespacedName))
+	turn := r.Services.Schedule.Enter(queue.Key(r.key, request.NamespacedName))
 	defer turn.Leave()
 	found := P(new(T))
 	if err := r.Client.Get(ctx, request.NamespacedName, found); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			r.Services.forget(id)
+			r.Services.Forget(id)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !found.GetDeletionTimestamp().IsZero() {
-		r.Services.withdraw(id, "", withdrawal{because: "it is being deleted"})
+		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "it is being deleted"})
 		return ctrl.Result{}, nil
 	}
-	if _, _, _, seen := r.Services.standing(id); !seen {
+	if _, _, _, seen := r.Services.Standing(id); !seen {
 		if err := r.restore(ctx, id, found); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
 	}
 	if outdated := r.Recordable.Why(kindOf(found)); outdated != "" {
-		r.Services.withdraw(id, "", withdrawal{because: "its CustomResourceDefinition is older than the operator"})
+		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "its CustomResourceDefinition is older than the operator"})
 		return ctrl.Result{}, client.IgnoreNotFound(r.writeDown(ctx, id, found, standing[P]{
 			said: conditions.Verdict{Reason: v1alpha1.ReasonCRDOutdated, Message: outdated, Stalled: true},
 		}))
@@ -173,10 +172,10 @@ func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resou
 	}
 	status := found.Service()
 	r.resume(id, found)
-	r.Services.restore(id, status.CheckedFor, availabilityOf(status.Availability))
+	r.Services.Restore(id, status.CheckedFor, availabilityOf(status.Availability))
 	if status.RefusedCredentials != "" && status.LastFailure != nil && status.ObservedGeneration == found.GetGeneration() {
 		refused := failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, status.LastFailure.Message)
-		r.Services.withdraw(id, revisionOf(found, status.RefusedCredentials), withdrawal{because: clause(refused.Message), refused: refused})
+		r.Services.MarkUnavailable(id, revisionOf(found, status.RefusedCredentials), services.Unavailability{Because: services.Clause(refused.Message), Refused: refused})
 	}
 	return nil
 }
@@ -184,14 +183,14 @@ func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resou
 // look finds out whether the service can be called, and opens or closes it.
 func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (standing[P], error) {
 	if found.Suspended() {
-		r.Services.withdraw(id, "", withdrawal{because: "it is suspended"})
+		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "it is suspended"})
 		return standing[P]{said: conditions.Verdict{
 			Reason: v1alpha1.ReasonSuspended, Message: "Suspended: it is not called, and items that need it wait",
 		}}, nil
 	}
 	credentials, version, err := r.credentials(ctx, found)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
-		r.Services.withdraw(id, "", withdrawal{because: unusable.Error()})
+		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: unusable.Error()})
 		return standing[P]{
 			said:  conditions.Verdict{Reason: v1alpha1.ReasonCredentialsMissing, Message: unusable.Error(), Stalled: true},
 			again: lookAtSecret,
@@ -201,15 +200,15 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn,
 		return standing[P]{}, err
 	}
 	revision := revisionOf(found, version)
-	caller, current, why, _ := r.Services.standing(id)
+	caller, current, why, _ := r.Services.Standing(id)
 	same := current == revision
 	switch {
-	case same && why != nil && why.refused != nil:
-		return refusedStanding[P](why.refused, version), nil //nolint:nilerr // the error is the service's, and is told
-	case same && why != nil && why.until.After(r.Clock.Now()) && believable.Coming(why.until, r.Clock.Now(), checkRefused):
+	case same && why != nil && why.Refused != nil:
+		return refusedStanding[P](why.Refused, version), nil //nolint:nilerr // the error is the service's, and is told
+	case same && why != nil && why.Until.After(r.Clock.Now()) && believable.Coming(why.Until, r.Clock.Now(), services.AskAgain):
 		return standing[P]{
-			said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.because, Stalled: true},
-			again: min(why.until.Sub(r.Clock.Now()), lookAtSecret), // the fault may be in the Secret
+			said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.Because, Stalled: true},
+			again: min(why.Until.Sub(r.Clock.Now()), lookAtSecret), // the fault may be in the Secret
 		}, nil
 	case same && caller != nil && !r.checkDue(id, found, version):
 		return standing[P]{open: true, again: r.nextLook(id, found)}, nil
@@ -238,12 +237,12 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 	switch {
 	case failed == nil:
 	case failed.Category == v1alpha1.CategoryAuth:
-		r.Services.withdraw(id, revision, withdrawal{because: clause(failed.Error()), refused: failed})
+		r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: services.Clause(failed.Error()), Refused: failed})
 		return refusedStanding[P](failed, version), nil
 	case failed.Category == v1alpha1.CategoryValidation:
 		return r.configurationRefused(id, revision, failed.Error()), nil
 	case !r.usable(found, caller, !r.told(id, found, version).IsZero()):
-		r.Services.withdraw(id, revision, withdrawal{because: "it could not be asked about itself"})
+		r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: "it could not be asked about itself"})
 		return standing[P]{
 			said:  conditions.Verdict{Reason: v1alpha1.ReasonCheckFailed, Message: failed.Error(), Retrying: true},
 			again: lookAtSecret,
@@ -251,15 +250,15 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 	default: // whether it works, the next call will show
 		ctrl.LoggerFrom(ctx).Info("Service could not be asked about itself", "error", failed.Error())
 	}
-	_, before, _, _ := r.Services.standing(id)
-	r.Services.offer(id, caller, revision, r.peerOf(found, version), r.limit(found), r.lastCall(found))
+	_, before, _, _ := r.Services.Standing(id)
+	r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), r.limit(found), r.lastCall(found))
 	if before != "" && before != revision {
 		r.wakeWaiting(ctx, found.GetNamespace())
 	}
 	stands := standing[P]{open: true, again: r.nextLook(id, found), answer: answer}
 	if failed == nil {
 		stands.checkedFor = r.peerOf(found, version)
-		r.Services.hasTold(id, stands.checkedFor)
+		r.Services.HasTold(id, stands.checkedFor)
 	} else {
 		stands.again = lookAtSecret
 	}
@@ -267,7 +266,7 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 }
 
 func (r *serviceReconciler[T, P]) configurationRefused(id schedule.Resource, revision, message string) standing[P] {
-	r.Services.withdraw(id, revision, withdrawal{because: clause(message), until: r.Clock.Now().Add(checkRefused)})
+	r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: services.Clause(message), Until: r.Clock.Now().Add(services.AskAgain)})
 	return standing[P]{
 		said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: message, Stalled: true},
 		again: lookAtSecret,
@@ -278,7 +277,7 @@ func refusedStanding[P any](refused *failure.Error, version string) standing[P] 
 	return standing[P]{
 		said: conditions.Verdict{
 			Reason:  v1alpha1.ReasonCredentialsRefused,
-			Message: clause(refused.Error()) + ". What the Secret holds is not used any more until it is changed", Stalled: true,
+			Message: services.Clause(refused.Error()) + ". What the Secret holds is not used any more until it is changed", Stalled: true,
 		},
 		again:   lookAtSecret,
 		refused: version,

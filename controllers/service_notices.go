@@ -193,8 +193,8 @@ func (r *serviceReconciler[T, P]) refusalOf(id schedule.Resource, service P) *de
 		said = last.Message
 		facts = "Refused since: " + last.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ". "
 	}
-	if _, _, why, _ := r.Services.standing(id); why != nil && why.refused != nil {
-		said = why.refused.Error() // a call that ended later may have failed in another way
+	if _, _, why, _ := r.Services.Standing(id); why != nil && why.Refused != nil {
+		said = why.Refused.Error() // a call that ended later may have failed in another way
 	}
 	where := "spec"
 	if ref := service.SecretRef(); ref != nil {

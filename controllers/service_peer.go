@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // revisionOf names what a service is called with: the object, its spec, and its credentials.
@@ -37,20 +37,17 @@ func (r *serviceReconciler[T, P]) peerOf(object P, credentials string) string {
 	return fmt.Sprintf("%s/%s/%s", object.GetUID(), hex.EncodeToString(sum[:8]), credentials)
 }
 
-// clause is a message as a part of a longer one.
-func clause(message string) string { return strings.TrimRight(message, ". ") }
-
 // nextLook is when an open service is to be looked at again.
 func (r *serviceReconciler[T, P]) nextLook(id schedule.Resource, found P) time.Duration {
 	next := checkAgain
 	if found.SecretRef() != nil {
 		next = lookAtRotation
 	}
-	if until, spent := r.Services.schedule.TokensSpent(id); spent {
+	if until, spent := r.Services.Schedule.TokensSpent(id); spent {
 		next = min(next, max(until.Sub(r.Clock.Now()), time.Second))
 	}
-	availability := r.Services.schedule.Availability(id)
-	if remaining := availability.Remaining(r.Clock.Now()); remaining >= longPause || availability.State == schedule.StateOpen && remaining > 0 {
+	availability := r.Services.Schedule.Availability(id)
+	if remaining := availability.Remaining(r.Clock.Now()); remaining >= services.LongPause || availability.State == schedule.StateOpen && remaining > 0 {
 		next = min(next, remaining) // what the status says of it ends then
 	}
 	return next
@@ -65,7 +62,7 @@ func (r *serviceReconciler[T, P]) checkDue(id schedule.Resource, found P, versio
 // told is when the peer of a service has told about itself last; zero for never, and for a time that cannot be.
 func (r *serviceReconciler[T, P]) told(id schedule.Resource, found P, version string) time.Time {
 	peer, now := r.peerOf(found, version), r.Clock.Now()
-	last := r.Services.told(id, peer)
+	last := r.Services.Told(id, peer)
 	if !believable.Past(last, now) {
 		last = time.Time{}
 	}

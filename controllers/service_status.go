@@ -20,12 +20,13 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // say says of a service that may be called how it stands.
 func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
-	until, spent := r.Services.schedule.TokensSpent(id)
-	if said, yes := sayTokens(until, spent, availability); yes {
+	until, spent := r.Services.Schedule.TokensSpent(id)
+	if said, yes := services.SayTokens(until, spent, availability); yes {
 		return said
 	}
 	return r.sayAvailability(id, found, availability)
@@ -34,12 +35,12 @@ func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availabilit
 // sayAvailability says what the calls of a service have come to.
 func (r *serviceReconciler[T, P]) sayAvailability(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
 	remaining := availability.Remaining(r.Clock.Now())
-	if availability.State != schedule.StateOpen && remaining < longPause {
+	if availability.State != schedule.StateOpen && remaining < services.LongPause {
 		return conditions.Verdict{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.working(found)}
 	}
 	because := ""
-	if last := r.Services.lastFailure(id, found.Service()); last != nil {
-		because = ": " + clause(last.Message)
+	if last := r.Services.LastFailure(id, found.Service()); last != nil {
+		because = ": " + services.Clause(last.Message)
 	}
 	until := wholeSecond(availability.Until).UTC().Format(time.RFC3339)
 	said := conditions.Verdict{Retrying: true}
@@ -58,15 +59,11 @@ func (r *serviceReconciler[T, P]) sayAvailability(id schedule.Resource, found P,
 	return said
 }
 
-// longPause is how long a pause has to be for a service to be called not ready for it. Shorter
-// ones come and go all day long.
-const longPause = time.Minute
-
 // writeDown writes what a look has come to, with what calls have come to since the last time.
 func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Resource, found P, stands standing[P]) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	calls := r.Services.take(id)
+	calls := r.Services.Take(id)
 	now := r.Clock.Now()
 	before := conditions.Ready(found.Service().Conditions)
 	generation := found.GetGeneration()
@@ -85,10 +82,10 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 		said, err = r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
 	}
 	if err != nil {
-		r.Services.giveBack(id, calls)
+		r.Services.GiveBack(id, calls)
 		return err
 	}
-	r.Services.schedule.TokensWritten(id, calls.today)
+	r.Services.Schedule.TokensWritten(id, calls.Today)
 	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
 		r.transition(found, said)
 	}
@@ -106,9 +103,9 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 // patch writes the status, and returns what its conditions say: of a service that is open, by the
 // availability that is written with them.
 func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands standing[P],
-	calls tally, givenUp, now time.Time, asked *retry,
+	calls services.Tally, givenUp, now time.Time, asked *retry,
 ) (conditions.Verdict, error) {
-	said, availability := stands.said, r.Services.availability(id)
+	said, availability := stands.said, r.Services.Availability(id)
 	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		status := live.Service()
 		if stands.checkedFor != "" {
@@ -117,7 +114,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 		if stands.answer != nil {
 			stands.answer(live)
 		}
-		calls.addTo(status)
+		calls.AddTo(status)
 		r.counted(live, calls)
 		r.noteCredentials(id, status, stands, givenUp, now)
 		asked.note(live, &status.LastHandledRetry, &status.ForcedTime, now)
@@ -136,7 +133,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 // is open while items are given up for it that were not released since.
 func (r *serviceReconciler[T, P]) noteCredentials(id schedule.Resource, status *v1alpha1.ServiceStatus, stands standing[P], givenUp, now time.Time) {
 	// A call may have been refused since the look, and an item have queued the notices of that.
-	if _, _, why, _ := r.Services.standing(id); stands.open && (why == nil || why.refused == nil) {
+	if _, _, why, _ := r.Services.Standing(id); stands.open && (why == nil || why.Refused == nil) {
 		lifecycle.DropCredentialsNotices(status)
 	}
 	switch {
@@ -158,13 +155,13 @@ func failedAt(cured, now time.Time) metav1.Time { return lifecycle.FailedAfter(c
 
 // flush writes the counters of a service that is not looked at any more because the operator stops.
 func (r *serviceReconciler[T, P]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
-	calls := r.Services.take(id)
+	calls := r.Services.Take(id)
 	found := P(new(T))
 	err := r.Live.Get(ctx, key, found)
 	if err == nil {
 		err = record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
-			live.Service().Availability = availabilityStatus(r.Services.availability(id))
-			calls.addTo(live.Service())
+			live.Service().Availability = availabilityStatus(r.Services.Availability(id))
+			calls.AddTo(live.Service())
 			r.counted(live, calls)
 			return true
 		})
@@ -176,7 +173,7 @@ func (r *serviceReconciler[T, P]) flush(ctx context.Context, id schedule.Resourc
 
 // availabilityOf is the availability that a status holds.
 func availabilityOf(held *v1alpha1.Availability) schedule.Availability {
-	if held == nil || held.State == v1alpha1.AvailabilityState(schedule.StateDown) || ownQuota(held) {
+	if held == nil || held.State == v1alpha1.AvailabilityState(schedule.StateDown) || services.OwnQuota(held) {
 		return schedule.Availability{}
 	}
 	availability := schedule.Availability{State: schedule.State(held.State), Failures: int(held.Failures)}

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package services
 
 import (
 	"sync"
@@ -26,8 +26,8 @@ func TestAServiceIsOpenForAllOrForNone(t *testing.T) {
 		now := clock.RealClock{}
 		plan := schedule.New(now, func(string) {}, nil)
 		plan.Open()
-		s := newServices(now, plan, func(schedule.Resource, bool) {})
-		offer := func() { s.offer(id, "caller", "revision", "peer", limit, now.Now()) }
+		s := New(now, plan, func(schedule.Resource, bool) {})
+		offer := func() { s.MarkReady(id, "caller", "revision", "peer", limit, now.Now()) }
 		offer()
 		turn := plan.Enter("item")
 		ticket, granted := turn.Acquire(schedule.Rank{}, id)
@@ -36,12 +36,12 @@ func TestAServiceIsOpenForAllOrForNone(t *testing.T) {
 		}
 		var both sync.WaitGroup
 		both.Go(func() {
-			s.ended(ticket, "revision", v1alpha1.StageSummarize, 0, failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, "refused"))
+			s.CallEnded(ticket, "revision", v1alpha1.StageSummarize, 0, failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, "refused"))
 		})
 		both.Go(offer)
 		both.Wait()
 		turn.Leave()
-		_, _, why, _ := s.standing(id)
+		_, _, why, _ := s.Standing(id)
 		if down := plan.Availability(id).State == schedule.StateDown; down != (why != nil) {
 			t.Fatalf("closed for its controller: %t, for the schedule: %t", why != nil, down)
 		}

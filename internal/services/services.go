@@ -1,0 +1,411 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package services
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// RestoreTokens takes over what the status holds of the tokens of its day. What cannot be read is
+// taken to be of today: it may have been.
+func (s *Services) RestoreTokens(id schedule.Resource, held *v1alpha1.TokensToday) {
+	if held == nil {
+		return
+	}
+	began, err := time.Parse(time.DateOnly, held.Day)
+	if err != nil {
+		began = s.clock.Now().UTC().Truncate(24 * time.Hour)
+	}
+	s.Schedule.RestoreTokens(id, schedule.Tokens{Day: began, Used: held.Used, Reserved: held.Reserved})
+}
+
+// KeepPace has a service that was called before a restart called again with its distance from now:
+// when it was called last is not written down, which would cost a write for each call.
+func (s *Services) KeepPace(id schedule.Resource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.find(id).notBefore = s.clock.Now()
+}
+
+// spent returns an availability as people see it: while too few tokens of the day are left for a
+// call, that counts, unless what the calls have come to lasts longer. A circuit that is open stays
+// in sight, so that a restart does not forget it.
+func (s *Services) spent(id schedule.Resource, known schedule.Availability) schedule.Availability {
+	until, spent := s.Schedule.TokensSpent(id)
+	if !spent || known.State == schedule.StateOpen || known.State == schedule.StateDown || known.Until.After(until) {
+		return known
+	}
+	return schedule.Availability{State: schedule.StateQuotaSpent, Until: until}
+}
+
+// Clear opens what calls have closed for a while, and has asked again what was refused.
+func (s *Services) Clear(id schedule.Resource, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	if found.retried == token { // the object in the cache may be older than what was written on it
+		return
+	}
+	found.retried, found.resting = token, schedule.Availability{}
+	if why := found.withdrawn; why != nil && (why.Refused != nil || !why.Until.IsZero()) {
+		found.revision = "" // so that it is not taken for the one that was refused
+	}
+	if s.Schedule.Availability(id).State != schedule.StateDown {
+		s.Schedule.SetAvailability(id, schedule.Availability{State: schedule.StateReady})
+	}
+}
+
+// AskAgain is how often a service is asked again that cannot work with its spec.
+const AskAgain = 10 * time.Minute
+
+// Clause is a message as a part of a longer one.
+func Clause(message string) string { return strings.TrimRight(message, ". ") }
+
+// LongPause is how long a pause has to be for a service to be called not ready for it. Shorter
+// ones come and go all day long.
+const LongPause = time.Minute
+
+// Services is what the operator knows of the providers and destinations while it runs: what calls
+// them, why they may not be called, and what their calls have come to since their status was last
+// written. Their controllers open and close them here; the controller of items calls them.
+type Services struct {
+	clock    clock.PassiveClock
+	Schedule *schedule.Schedule
+	// changed brings the object of a service back to its controller: soon, when something has
+	// changed that people and a restart must know, or with the counters of half a minute.
+	changed func(id schedule.Resource, soon bool)
+
+	mu    sync.Mutex
+	known map[schedule.Resource]*service
+	// last writes the tally of a service, once nothing else does because the operator stops.
+	last func(id schedule.Resource)
+}
+
+// service is one provider or destination.
+type service struct {
+	caller    any    // what calls it, nil while it must not be called
+	revision  string // of the spec and the Secret that the caller was made from
+	withdrawn *Unavailability
+	// resting is the availability from before it was withdrawn, and peer whom that speaks of.
+	resting schedule.Availability
+	peer    string
+	tally   Tally
+	// spaced says that the time of each call is written down at once: the next one keeps its distance
+	// from it, also after a restart.
+	spaced     bool
+	notBefore  time.Time // calls that nobody has noted may have been made until then
+	flushAhead bool      // the controller has been called for the tally
+	retried    string    // the token for which its pauses were cleared last
+	told       string    // the peer that has told about itself last,
+	toldAt     time.Time // and when; what is read of the status may be older
+}
+
+// Unavailability says why a service must not be called until somebody changes something.
+type Unavailability struct {
+	// Because is for a person, in words that follow a colon. While they stay the same, nobody who
+	// waits is told again.
+	Because string
+	// Refused is set when the credentials of revision were refused.
+	Refused *failure.Error
+	// Until is when a service that turned out to be misconfigured in a call is asked again.
+	Until time.Time
+}
+
+func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedule.Resource, bool)) *Services {
+	plan.WatchTokens(func(id schedule.Resource) { changed(id, true) })
+	return &Services{clock: clock, Schedule: plan, changed: changed, known: map[schedule.Resource]*service{}}
+}
+
+// MarkReady opens a service, which was called last at a time: who waits for it may call it. Where another
+// peer is called, or with other credentials than before, what those calls had come to does not count.
+//
+// Here and in withdraw the schedule changes under the lock, so that the two always agree.
+func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	known := found.caller != nil || found.withdrawn != nil
+	replaced := found.peer != "" && found.peer != peer
+	if replaced {
+		found.resting = schedule.Availability{}
+	}
+	if replaced || found.withdrawn != nil || s.Schedule.Availability(id).State == schedule.StateDown {
+		s.Schedule.SetAvailability(id, found.resting)
+	}
+	found.caller, found.revision, found.peer, found.withdrawn = caller, revision, peer, nil
+	found.spaced = limit.Every > 0
+	if last.Before(found.notBefore) {
+		last = found.notBefore
+	}
+	s.Schedule.Resume(id, limit, last)
+	if !known && s.Schedule.Availability(id).Remaining(s.clock.Now()) > 0 {
+		s.Schedule.Rouse(id) // as long as nobody knew of it, it was waited for alone
+	}
+}
+
+// HasTold notes that the peer of a service has told about itself.
+func (s *Services) HasTold(id schedule.Resource, peer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	found.told, found.toldAt = peer, s.clock.Now()
+}
+
+// Told is when this process was told by a peer about itself last; zero for never.
+func (s *Services) Told(id schedule.Resource, peer string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.find(id); found.told == peer {
+		return found.toldAt
+	}
+	return time.Time{}
+}
+
+// MarkUnavailable closes a service until it is offered again.
+func (s *Services) MarkUnavailable(id schedule.Resource, revision string, why Unavailability) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.close(id, revision, why)
+}
+
+// withdrawUsed closes a service that was called with a revision, unless that was replaced since.
+func (s *Services) withdrawUsed(id schedule.Resource, revision string, why Unavailability) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.find(id).revision != revision {
+		return false
+	}
+	s.close(id, revision, why)
+	return true
+}
+
+func (s *Services) close(id schedule.Resource, revision string, why Unavailability) {
+	const longest = 300
+	why.Because = conditions.Cut(why.Because, longest)
+	found := s.find(id)
+	if availability := s.Schedule.Availability(id); availability.State != schedule.StateDown {
+		found.resting = availability
+	}
+	news := found.withdrawn == nil || found.withdrawn.Because != why.Because
+	found.caller, found.revision, found.withdrawn = nil, revision, &why
+	s.Schedule.SetAvailability(id, schedule.Availability{State: schedule.StateDown})
+	if news { // who waits fails now, or says what it waits for
+		s.Schedule.Rouse(id)
+	}
+}
+
+// Restore sets what was known of a service, and of which peer, before a restart.
+func (s *Services) Restore(id schedule.Resource, peer string, availability schedule.Availability) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	found.resting, found.peer = availability, peer
+	s.Schedule.SetAvailability(id, availability)
+}
+
+// Forget removes a service whose object is gone.
+func (s *Services) Forget(id schedule.Resource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, was := s.known[id]
+	delete(s.known, id)
+	s.Schedule.Remove(id)
+	if was {
+		s.Schedule.Rouse(id)
+	}
+}
+
+// Availability is what is to be remembered of a service: how it stands, or stood before it was
+// closed for something that its calls have nothing to do with.
+func (s *Services) Availability(id schedule.Resource) schedule.Availability {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	if found.withdrawn != nil && found.withdrawn.Refused == nil && found.resting.Remaining(s.clock.Now()) > 0 {
+		return found.resting
+	}
+	return s.spent(id, s.Schedule.Availability(id))
+}
+
+// find returns a service, under the lock.
+func (s *Services) find(id schedule.Resource) *service {
+	found := s.known[id]
+	if found == nil {
+		found = &service{tally: Tally{failures: map[v1alpha1.Category]int64{}}}
+		s.known[id] = found
+	}
+	return found
+}
+
+// Standing returns how a service stands: what calls it, from which revision that was made, and why
+// it is closed if it is. Seen is false when its controller has not looked at it since the start.
+func (s *Services) Standing(id schedule.Resource) (caller any, revision string, why *Unavailability, seen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, seen := s.known[id]
+	if !seen {
+		return nil, "", nil, false
+	}
+	why = found.withdrawn
+	if _, spent := s.Schedule.TokensSpent(id); spent && why == nil {
+		why = &Unavailability{Because: spentForToday}
+	}
+	return found.caller, found.revision, why, true
+}
+
+// CallEnded ends a call with its ticket, and counts it. Again says that the failure is none of the
+// item's: the call was made with credentials that have been replaced since, or the service as it is
+// configured cannot be called at all; the item is to ask again.
+func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1alpha1.Stage, tokens int64, err error) (again bool) {
+	id := ticket.Resource()
+	if id == schedule.Builtin {
+		ticket.Done()
+		return false
+	}
+	ticket.Used(tokens)
+	before := s.Schedule.Availability(id)
+	var failed *failure.Error
+	switch {
+	case err == nil:
+		after := ticket.Succeeded()
+		s.count(id, nil, stage, tokens, after.State != before.State)
+		return false
+	case !errors.As(err, &failed): // it was cut off
+		ticket.Done()
+		return false
+	}
+	var why *Unavailability
+	switch {
+	case failed.Category == v1alpha1.CategoryAuth:
+		why = &Unavailability{Because: Clause(failed.Error()), Refused: failed}
+	case misconfigured(failed):
+		why = &Unavailability{Because: Clause(failed.Error()), Until: s.clock.Now().Add(AskAgain)}
+	}
+	if _, current, _, _ := s.Standing(id); why == nil && current == revision {
+		after := ticket.Failed(failed)
+		lengthened := after.Until.After(before.Until) && after.Remaining(s.clock.Now()) >= LongPause
+		s.count(id, failed, stage, tokens, after.State != before.State || lengthened)
+		return false
+	}
+	// Nobody may call with what is refused, nor is anything said about what is not in use any more.
+	ticket.Done()
+	inUse := why != nil && s.withdrawUsed(id, revision, *why)
+	s.count(id, failed, stage, tokens, inUse)
+	return why != nil && (!inUse || why.Refused == nil)
+}
+
+// misconfigured says that no request at all can succeed until somebody changes the spec.
+func misconfigured(failed *failure.Error) bool { return failed.Type == failure.TypeModelNotFound }
+
+// count adds a call to the tally, and has it written.
+func (s *Services) count(id schedule.Resource, failed *failure.Error, stage v1alpha1.Stage, tokens int64, soon bool) {
+	now := s.clock.Now()
+	s.mu.Lock()
+	found := s.find(id)
+	t := &found.tally
+	t.Calls++
+	t.Tokens = Sum(t.Tokens, tokens)
+	if failed == nil {
+		t.LastSuccess = now
+	} else {
+		t.failures[failed.Category]++
+		t.lastFailure = failure.Record(failed, stage, "", now)
+	}
+	write := s.toWrite(id, found, soon)
+	s.mu.Unlock()
+	write()
+}
+
+// Posted counts a post of an item that stands now, and has that written.
+func (s *Services) Posted(id schedule.Resource) {
+	s.mu.Lock()
+	found := s.find(id)
+	found.tally.Posts++
+	found.tally.LastPost = s.clock.Now()
+	write := s.toWrite(id, found, found.spaced)
+	s.mu.Unlock()
+	write()
+}
+
+// toWrite notes, under the lock, that a tally is to be written, and returns what sees to that.
+func (s *Services) toWrite(id schedule.Resource, found *service, soon bool) func() {
+	wake, last := soon || !found.flushAhead, s.last
+	found.flushAhead = true
+	return func() {
+		switch {
+		case last != nil:
+			last(id)
+		case wake:
+			s.changed(id, soon)
+		}
+	}
+}
+
+// Stop has every tally written at once from now on, and returns the services that have one.
+func (s *Services) Stop(last func(schedule.Resource)) []schedule.Resource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = last
+	var ids []schedule.Resource
+	for id, found := range s.known {
+		if !found.tally.empty() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Take returns the tally of a service and begins a new one. Give it back if it cannot be written.
+func (s *Services) Take(id schedule.Resource) Tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	taken := found.tally
+	taken.Today = s.Schedule.Tokens(id, s.last == nil)
+	found.tally = Tally{failures: map[v1alpha1.Category]int64{}}
+	found.flushAhead = false
+	return taken
+}
+
+// GiveBack adds a tally that could not be written to what has come since.
+func (s *Services) GiveBack(id schedule.Resource, taken Tally) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &s.find(id).tally
+	t.Calls += taken.Calls
+	t.Posts += taken.Posts
+	t.Tokens = Sum(t.Tokens, taken.Tokens)
+	for category, count := range taken.failures {
+		t.failures[category] += count
+	}
+	if t.lastFailure == nil {
+		t.lastFailure = taken.lastFailure
+	}
+	if t.LastSuccess.IsZero() {
+		t.LastSuccess = taken.LastSuccess
+	}
+	if t.LastPost.IsZero() {
+		t.LastPost = taken.LastPost
+	}
+}
+
+// LastFailure returns how a call last failed: since the status was written, or by the status.
+func (s *Services) LastFailure(id schedule.Resource, status *v1alpha1.ServiceStatus) *v1alpha1.Failure {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := s.find(id).tally.lastFailure; last != nil {
+		return last
+	}
+	return status.LastFailure
+}
