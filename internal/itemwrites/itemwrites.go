@@ -242,7 +242,9 @@ type watchedClient struct {
 }
 
 // Watch returns a client that writes as the given one does, and notes what becomes of it.
-func Watch(through client.Client, writes *Writes) client.Client { return watchedClient{through, writes} }
+func Watch(through client.Client, writes *Writes) client.Client {
+	return watchedClient{through, writes}
+}
 
 // Status implements client.StatusClient.
 func (c watchedClient) Status() client.SubResourceWriter {
