@@ -179,13 +179,6 @@ func (r *FeedItemReconciler) whatNext(item *v1alpha1.FeedItem) ctrl.Result {
 	return queue.RequeueAt(now, now)
 }
 
-func timeOf(at *metav1.MicroTime) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.Time
-}
-
 func (r *FeedItemReconciler) now() metav1.Time { return metav1.NewTime(r.Clock.Now()) }
 
 // endedAlready says that an item has ended as this outcome ends it: most likely the API server took

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -101,7 +102,7 @@ func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs
 			next.Provider, _ = caller.(provider.Provider)
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
 			next.documents = found.ReadsDocuments()
-			next.cured = timeOf(found.Status.ReleasedTime)
+			next.cured = believable.TimeOf(found.Status.ReleasedTime)
 			if withdrawn != nil {
 				next.unavailable, next.refused = withdrawn.Because, withdrawn.Refused
 			}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -133,7 +134,7 @@ func postTo(ctx context.Context, reader client.Reader, known *services.Services,
 	p.to, _ = caller.(*publisher)
 	p.target, p.known = targetOf(&described, p.to)
 	p.revision, p.timeout, p.policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
-	p.cured = timeOf(described.Status.ReleasedTime)
+	p.cured = believable.TimeOf(described.Status.ReleasedTime)
 	if withdrawn != nil {
 		p.unavailable, p.refused = withdrawn.Because, withdrawn.Refused
 	}

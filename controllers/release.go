@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -35,9 +36,9 @@ var releasedNow = predicate.Funcs{
 func releaseOf(object client.Object) time.Time {
 	switch parent := object.(type) {
 	case *v1alpha1.FeedSource:
-		return timeOf(parent.Status.ReleasedTime)
+		return believable.TimeOf(parent.Status.ReleasedTime)
 	case serviceObject:
-		forced, cured := timeOf(parent.Service().ForcedTime), timeOf(parent.Service().ReleasedTime)
+		forced, cured := believable.TimeOf(parent.Service().ForcedTime), believable.TimeOf(parent.Service().ReleasedTime)
 		if cured.After(forced) {
 			return cured
 		}
@@ -69,7 +70,7 @@ func (r *FeedItemReconciler) failedItemsOf(ctx context.Context, object client.Ob
 func releasesOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.Releases {
 	known := lifecycle.Releases{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
 	if source, err := itemcache.SourceOf(ctx, reader, item); err == nil && source != nil {
-		known.Source = timeOf(source.Status.ReleasedTime)
+		known.Source = believable.TimeOf(source.Status.ReleasedTime)
 	}
 	forced := func(service serviceObject, name string) time.Time {
 		return forcedTime(ctx, reader, service, item.Namespace, name)
@@ -127,7 +128,7 @@ func forcedTime(ctx context.Context, reader client.Reader, service serviceObject
 	if err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, service); err != nil {
 		return time.Time{} // not there, so nobody has asked
 	}
-	return timeOf(service.Service().ForcedTime)
+	return believable.TimeOf(service.Service().ForcedTime)
 }
 
 // curedBy returns what says when credentials that were refused have been replaced last.
@@ -140,7 +141,7 @@ func curedBy(ctx context.Context, reader client.Reader, namespace string) func(v
 		if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service); err != nil {
 			return time.Time{} // not there, so not cured
 		}
-		return timeOf(service.Service().ReleasedTime)
+		return believable.TimeOf(service.Service().ReleasedTime)
 	}
 }
 

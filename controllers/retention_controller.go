@@ -34,10 +34,11 @@ const (
 	unrememberedFor = 7 * 24 * time.Hour
 	// deletionsAtOnce bounds the deletions of one look, so that no source holds up the others.
 	deletionsAtOnce = 200
-	// mostApart is how far the API server's clock and the machine's may be apart where something is removed for its age: that does not
-	// come back when the clock is set right. apartAgain is when it is looked again.
-	mostApart, apartAgain = 24*time.Hour + believable.Slack, 10 * time.Minute
 )
+
+// mostApart is how far the API server's clock and the machine's may be apart where something is removed for its age: that does not
+// come back when the clock is set right. apartAgain is when it is looked again.
+const mostApart, apartAgain = 24*time.Hour + believable.Slack, 10 * time.Minute
 
 // clocksApart is how far the API server's clock and the machine's are apart, as far as that is known.
 func clocksApart(clock any) time.Duration {
@@ -160,7 +161,7 @@ func (r *RetentionReconciler) unwanted(
 			return true
 		}
 		releases := releasesOf(ctx, r.Client, item)
-		releases.Source = timeOf(live.Status.ReleasedTime)
+		releases.Source = believable.TimeOf(live.Status.ReleasedTime)
 		return lifecycle.Revived(item, curedBy(ctx, r.Client, item.Namespace)) || releases.Wants(item, now)
 	}), nil
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
@@ -143,7 +144,7 @@ func (r *serviceReconciler[T, P]) noteCredentials(id schedule.Resource, status *
 		}
 		status.RefusedCredentials = stands.refused
 	case !stands.open:
-	case status.RefusedCredentials != "", !givenUp.IsZero() && !timeOf(status.ReleasedTime).After(givenUp):
+	case status.RefusedCredentials != "", !givenUp.IsZero() && !believable.TimeOf(status.ReleasedTime).After(givenUp):
 		status.RefusedCredentials = ""
 		status.ReleasedTime = lifecycle.ReleasedAt(status.ReleasedTime, givenUp, now)
 	}

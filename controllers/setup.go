@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -49,7 +50,7 @@ var cured = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isService := e.ObjectOld.(serviceObject)
 		after, still := e.ObjectNew.(serviceObject)
-		return isService && still && !timeOf(before.Service().ReleasedTime).Equal(timeOf(after.Service().ReleasedTime))
+		return isService && still && !believable.TimeOf(before.Service().ReleasedTime).Equal(believable.TimeOf(after.Service().ReleasedTime))
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }

@@ -8,7 +8,11 @@
 // It knows times and bounds, and nothing of what they are about: each rule names the longest wait that it sets.
 package believable
 
-import "time"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Slack is how far clocks may be apart, and a time may be rounded, without making it wrong.
 const Slack = time.Minute
@@ -20,3 +24,11 @@ func Coming(at, now time.Time, longest time.Duration) bool {
 
 // Past says that something can have happened at a time.
 func Past(at, now time.Time) bool { return !at.After(now.Add(Slack)) }
+
+// TimeOf is the time that is noted; zero for none.
+func TimeOf(at *metav1.MicroTime) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return at.Time
+}
