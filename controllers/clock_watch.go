@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
+
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 )
 
 const (
@@ -49,5 +51,5 @@ func (c *clockWatch) Start(ctx context.Context) error {
 
 // offset is what time it is, less what has passed: it changes when the clock is set.
 func (c *clockWatch) offset() time.Duration {
-	return c.clock.Now().Sub(time.Unix(0, 0)) - passed(c.clock)
+	return c.clock.Now().Sub(time.Unix(0, 0)) - apiclock.PassedBy(c.clock)
 }

@@ -6,7 +6,6 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -123,7 +122,7 @@ func checkDestination(ctx context.Context, described *v1alpha1.FeedDestination, 
 	}
 	server := v1alpha1.DestinationServer{
 		Account: conditions.Cut(account.Handle, 512), Software: conditions.Cut(account.Software, 128),
-		MaxCharacters: bounded(account.Limits.MaxCharacters), CharactersPerURL: bounded(account.Limits.CharactersPerURL),
+		MaxCharacters: conditions.Bounded(account.Limits.MaxCharacters), CharactersPerURL: conditions.Bounded(account.Limits.CharactersPerURL),
 		HonoursKeys: account.HonoursKeys, CanRead: account.CanRead,
 	}
 	to.server = server
@@ -158,6 +157,3 @@ func (r *FeedDestinationReconciler) SetupWithManager(manager ctrl.Manager) error
 		WithOptions(queue.Options(queue.LimitOfChecks)).
 		Complete(r)
 }
-
-// bounded is a number of another server as a status holds it.
-func bounded(number int) int32 { return int32(min(max(number, 0), math.MaxInt32)) }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -112,7 +113,7 @@ func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query 
 			return receipt, false, nil
 		}
 		names := o.namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination)
-		if o.reconciler.found.claim(passed(o.reconciler.Clock), names, string(o.item.UID)+"/"+o.destination) {
+		if o.reconciler.found.claim(apiclock.PassedBy(o.reconciler.Clock), names, string(o.item.UID)+"/"+o.destination) {
 			return receipt, true, nil
 		}
 		for _, name := range names { // another item is recording it at this moment

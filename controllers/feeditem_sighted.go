@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
@@ -50,7 +51,7 @@ func (s *sightedIntents) see(item *v1alpha1.FeedItem, clock interface{ Now() tim
 		if s.items[name] == nil {
 			s.items[name] = map[string]sighting{}
 		}
-		now := sighting{notAfter: *row.NotAfter, at: passed(clock), first: seen.first}
+		now := sighting{notAfter: *row.NotAfter, at: apiclock.PassedBy(clock), first: seen.first}
 		if !known {
 			now.first = now.at
 		}
@@ -78,7 +79,7 @@ func (s *sightedIntents) remaining(item *v1alpha1.FeedItem, row *v1alpha1.Delive
 	if !lifecycle.Announced(row) {
 		return 0
 	}
-	return s.sighting(item, row, clock).at + timeout + lifecycle.SettleTime - inexact - passed(clock)
+	return s.sighting(item, row, clock).at + timeout + lifecycle.SettleTime - inexact - apiclock.PassedBy(clock)
 }
 
 // since is for how long this process has known that a delivery may have been published.
@@ -86,7 +87,7 @@ func (s *sightedIntents) since(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, 
 	if !lifecycle.Announced(row) {
 		return 0
 	}
-	return passed(clock) - s.sighting(item, row, clock).first
+	return apiclock.PassedBy(clock) - s.sighting(item, row, clock).first
 }
 
 func (s *sightedIntents) sighting(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) sighting {
@@ -100,12 +101,4 @@ func (s *sightedIntents) drop(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.items, name)
-}
-
-// passed is how much time has passed by a clock since some moment, whatever it is set to where it can tell.
-func passed(clock interface{ Now() time.Time }) time.Duration {
-	if counts, can := clock.(interface{ Passed() time.Duration }); can {
-		return counts.Passed()
-	}
-	return clock.Now().Sub(time.Unix(0, 0))
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
 
@@ -104,7 +105,7 @@ func (m *postedMemories) stop() (due []*postedMemory) {
 // again when somebody does.
 func (m *postedMemories) expire(ctx context.Context) error {
 	m.rest(ctx)
-	if apart := clocksApart(m.Clock); apart > mostApart {
+	if apart := apiclock.Apart(m.Clock); apart > apiclock.MostApart {
 		ctrl.LoggerFrom(ctx).Info("No memory is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
 		return nil
 	}

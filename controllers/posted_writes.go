@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/record"
 )
@@ -74,7 +76,7 @@ func (m *postedMemory) write(ctx context.Context) {
 		return
 	}
 	var surplus []int64
-	if clocksApart(m.all.Clock) <= mostApart { // else nobody can say how old a post is
+	if apiclock.Apart(m.all.Clock) <= apiclock.MostApart { // else nobody can say how old a post is
 		surplus = m.book.Drop(m.all.Clock.Now())
 	}
 	chunks := m.book.Unwritten()
@@ -183,7 +185,7 @@ func (m *postedMemory) objectOf(chunk posted.Chunk) *v1alpha1.FeedMemory {
 		},
 		Posted: &v1alpha1.PostedMemory{
 			Destination: m.destination.Name, Server: m.server, Account: m.account,
-			Number: chunk.Number, Posts: bounded(chunk.Posts), Data: chunk.Data,
+			Number: chunk.Number, Posts: conditions.Bounded(chunk.Posts), Data: chunk.Data,
 		},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -35,20 +36,6 @@ const (
 	// deletionsAtOnce bounds the deletions of one look, so that no source holds up the others.
 	deletionsAtOnce = 200
 )
-
-// mostApart is how far the API server's clock and the machine's may be apart where something is removed for its age: that does not
-// come back when the clock is set right. apartAgain is when it is looked again.
-const mostApart, apartAgain = 24*time.Hour + believable.Slack, 10 * time.Minute
-
-// clocksApart is how far the API server's clock and the machine's are apart, as far as that is known.
-func clocksApart(clock any) time.Duration {
-	if two, knows := clock.(interface{ Ahead() (time.Duration, bool) }); knows {
-		if ahead, known := two.Ahead(); known {
-			return ahead.Abs()
-		}
-	}
-	return 0
-}
 
 // RetentionReconciler removes finished items once they are older than their source keeps them, or more than it
 // keeps. What was ever seen outlives them in the source's FeedMemory.
@@ -70,9 +57,9 @@ func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	if apart := clocksApart(r.Clock); apart > mostApart {
+	if apart := apiclock.Apart(r.Clock); apart > apiclock.MostApart {
 		ctrl.LoggerFrom(ctx).Info("Nothing is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
-		return queue.RequeueAt(now, now.Add(apartAgain)), nil
+		return queue.RequeueAt(now, now.Add(apiclock.ApartAgain)), nil
 	}
 	outlived, next := expire(&source, items, now)
 	if outlived, err = r.unwanted(ctx, &source, outlived, now); err != nil {

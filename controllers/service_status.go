@@ -186,7 +186,7 @@ func availabilityOf(held *v1alpha1.Availability) schedule.Availability {
 
 // availabilityStatus is an availability as a status holds it.
 func availabilityStatus(known schedule.Availability) *v1alpha1.Availability {
-	held := &v1alpha1.Availability{State: v1alpha1.AvailabilityState(known.State), Failures: bounded(known.Failures)}
+	held := &v1alpha1.Availability{State: v1alpha1.AvailabilityState(known.State), Failures: conditions.Bounded(known.Failures)}
 	if known.State == "" {
 		held.State = v1alpha1.AvailabilityState(schedule.StateReady)
 	}

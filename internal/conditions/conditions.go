@@ -4,6 +4,7 @@
 package conditions
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -61,3 +62,6 @@ func Cut(text string, most int) string {
 	}
 	return strings.ToValidUTF8(text[:most], "")
 }
+
+// Bounded is a number of another server as a status holds it.
+func Bounded(number int) int32 { return int32(min(max(number, 0), math.MaxInt32)) }
