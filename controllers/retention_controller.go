@@ -24,6 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/seen"
 )
 
@@ -142,9 +143,9 @@ func (r *RetentionReconciler) unwanted(
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(source), &live); err != nil || live.UID != source.UID {
 		return nil, client.IgnoreNotFound(err)
 	}
-	asked := retry{token: retryToken(&live), last: live.Status.LastHandledRetry}
+	asked := retry.Request{Token: retry.Token(&live), Last: live.Status.LastHandledRetry}
 	return slices.DeleteFunc(items, func(item *v1alpha1.FeedItem) bool {
-		if asked.isNew() && item.Status.Phase == v1alpha1.PhaseFailed {
+		if asked.IsNew() && item.Status.Phase == v1alpha1.PhaseFailed {
 			return true
 		}
 		releases := releasesOf(ctx, r.Client, item)

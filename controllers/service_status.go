@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 )
@@ -74,9 +75,9 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 	if stands.open {
 		givenUp, items, err = itemcache.GivenUpFor(ctx, r.Client, id)
 	}
-	asked := retry{token: retryToken(found), last: found.Service().LastHandledRetry}
-	if err == nil && asked.isNew() {
-		err = asked.concern(ctx, r.Client, found)
+	asked := retry.Request{Token: retry.Token(found), Last: found.Service().LastHandledRetry}
+	if err == nil && asked.IsNew() {
+		err = asked.Concern(ctx, r.Client, found)
 	}
 	var said conditions.Verdict
 	if err == nil {
@@ -90,7 +91,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
 		r.transition(found, said)
 	}
-	if asked.noted {
+	if asked.Noted {
 		r.tellRetry(ctx, found, asked)
 	}
 	// Most are woken by the cure that was written just now; one that was given up while it was
@@ -104,7 +105,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 // patch writes the status, and returns what its conditions say: of a service that is open, by the
 // availability that is written with them.
 func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands standing[P],
-	calls services.Tally, givenUp, now time.Time, asked *retry,
+	calls services.Tally, givenUp, now time.Time, asked *retry.Request,
 ) (conditions.Verdict, error) {
 	said, availability := stands.said, r.Services.Availability(id)
 	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
@@ -118,7 +119,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 		calls.AddTo(status)
 		r.counted(live, calls)
 		r.noteCredentials(id, status, stands, givenUp, now)
-		asked.note(live, &status.LastHandledRetry, &status.ForcedTime, now)
+		asked.Note(live, &status.LastHandledRetry, &status.ForcedTime, now)
 		if stands.open {
 			said = r.say(id, live, availability)
 		}
