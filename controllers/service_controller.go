@@ -175,7 +175,8 @@ func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resou
 	r.Services.Restore(id, status.CheckedFor, availabilityOf(status.Availability))
 	if status.RefusedCredentials != "" && status.LastFailure != nil && status.ObservedGeneration == found.GetGeneration() {
 		refused := failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, status.LastFailure.Message)
-		r.Services.MarkUnavailable(id, revisionOf(found, status.RefusedCredentials), services.Unavailability{Because: services.Clause(refused.Message), Refused: refused})
+		why := services.Unavailability{Because: services.Clause(refused.Message), Refused: refused}
+		r.Services.MarkUnavailable(id, revisionOf(found, status.RefusedCredentials), why)
 	}
 	return nil
 }

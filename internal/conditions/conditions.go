@@ -1,6 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package conditions makes the conditions of all kinds, in the form that tools understand (kstatus): Ready always, Reconciling and Stalled where
+// they apply.
+//
+// It is pure. It knows bounds and types of conditions, and nothing of why an object is ready or not.
 package conditions
 
 import (
@@ -27,6 +31,7 @@ type Verdict struct {
 	Stalled bool
 }
 
+// SetReady sets Ready, and Reconciling and Stalled where they apply, by what is to be said of an object of a generation.
 func SetReady(conditions *[]metav1.Condition, generation int64, said Verdict, now time.Time) {
 	set := func(kind string, yes bool) {
 		status := metav1.ConditionFalse
@@ -48,6 +53,7 @@ func SetReady(conditions *[]metav1.Condition, generation int64, said Verdict, no
 	}
 }
 
+// Ready returns the condition Ready; one that is Unknown where there is none.
 func Ready(conditions []metav1.Condition) metav1.Condition {
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		return *ready

@@ -1,6 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package crdcheck finds out whether the API server's CustomResourceDefinitions are those of this version, and says what is not to be begun while
+// they are not.
+//
+// It knows the kinds and what the API server publishes of them. It must never know what the operator does with an object.
 package crdcheck
 
 import (
@@ -68,6 +72,7 @@ type Checker struct {
 	outdated map[string]kinds.Outdated
 }
 
+// New makes a Checker that asks an API server with a client of HTTP, and brings back what waits for it through the waker. It asks nothing before Check.
 func New(config *rest.Config, http *http.Client, clock clock.Clock, log logr.Logger, reader client.Reader, waker *queue.Waker) (*Checker, error) {
 	publish, err := publishedBy(config, http)
 	return &Checker{

@@ -1,6 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package itemcache is what the operator keeps in memory of all FeedItems: slim, with what items have in common held once, and by the indexes with
+// which they are looked up. All indexes are here.
+//
+// What it returns says what may be worth a look. It is shared and may be old: nothing that is seen by others follows from it alone.
 package itemcache
 
 import (
@@ -135,6 +139,7 @@ func refusedBy(item *v1alpha1.FeedItem) []string {
 	return names
 }
 
+// Refuser is the service that has refused its credentials to an item.
 func Refuser(item *v1alpha1.FeedItem, by lifecycle.Refusal) schedule.Resource {
 	key := client.ObjectKey{Namespace: item.Namespace, Name: by.Name}
 	if by.Stage == v1alpha1.StageDeliver {
@@ -193,6 +198,7 @@ func Unfinished(object client.Object) bool {
 	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(refusedBy(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)
 }
 
+// AsItem returns an object as an item; nil where it is none.
 func AsItem(object client.Object) *v1alpha1.FeedItem {
 	item, _ := object.(*v1alpha1.FeedItem)
 	return item

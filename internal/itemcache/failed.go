@@ -52,6 +52,7 @@ func slimFailures(item *v1alpha1.FeedItem) ([]v1alpha1.ProviderFailure, []v1alph
 	return item.Status.ProviderFailures, rows
 }
 
+// FailedOf lists the cached items that have failed at a service, or of a source. They are slim and shared: read, never change or write them.
 func FailedOf(ctx context.Context, reader client.Reader, object client.Object) ([]v1alpha1.FeedItem, error) {
 	key := client.ObjectKeyFromObject(object)
 	switch parent := object.(type) {

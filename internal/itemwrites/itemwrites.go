@@ -1,6 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package itemwrites watches what becomes of the writes of items, and says for which namespaces nothing is to be begun because it could not be
+// written down, and who is to find out whether that is over. The rules are those of package writes.
+//
+// It knows names, errors and times. It must never know what is written.
 package itemwrites
 
 import (
@@ -56,6 +60,7 @@ const toldHeldAfter = time.Minute
 // namespaces take turns: it may be that only one of them is refused.
 var All = schedule.Resource{Kind: schedule.KindWrites}
 
+// In is what is written in a namespace, for the schedule.
 func In(namespace string) schedule.Resource {
 	return schedule.Resource{Kind: schedule.KindWrites, Name: namespace}
 }
@@ -66,6 +71,7 @@ func (w *Writes) Held(namespace string) bool {
 	return held
 }
 
+// HeldSince is since when nothing is begun in a namespace because it could not be written down.
 func (w *Writes) HeldSince(namespace string) (since time.Time, held bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -53,6 +53,7 @@ type UnderWay struct {
 	rows map[string]bool
 }
 
+// Begin says whether a delivery may begin: it is not under way.
 func (d *UnderWay) Begin(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,12 +68,14 @@ func (d *UnderWay) Begin(of client.Object, destination string) bool {
 	return true
 }
 
+// End notes that a delivery has ended.
 func (d *UnderWay) End(of client.Object, destination string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.rows, string(of.GetUID())+"/"+destination)
 }
 
+// Has says whether a delivery is under way.
 func (d *UnderWay) Has(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,6 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package queue says who is worked on when: the doors by which objects come back to their reconcilers, the places where they are worked on and
+// the ranks of those who wait for one, when an object is looked at again, and the work that goes on beside the workers.
+//
+// It knows keys, times and the schedule. It must never know what is done with an object, nor read or write one.
 package queue
 
 import (
@@ -117,6 +121,7 @@ func (d *Door) Start(_ context.Context, queue workqueue.TypedRateLimitingInterfa
 	return nil
 }
 
+// Add brings an object back to its reconciler after a while, also before that has started.
 func (d *Door) Add(request reconcile.Request, after time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,6 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package record writes statuses: the claim of what is about to be done, which is lost where somebody else was faster, and the result of what
+// was done, which is never lost for that. It tells a write of which fields would be dropped from every other failure.
+//
+// It knows how to write, and of what is written only whether it announces a call. It must never decide what is written.
 package record
 
 import (

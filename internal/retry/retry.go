@@ -1,6 +1,9 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package retry reads what a person asks for by the retry annotation of an object: that all which has failed there is tried again.
+//
+// It knows tokens and the times of failures. What is tried again, and when, is the items' (package lifecycle).
 package retry
 
 import (
@@ -33,6 +36,7 @@ func Token(object client.Object) string {
 	return lifecycle.TokenOf(object.GetAnnotations()[v1alpha1.AnnotationRetry])
 }
 
+// IsNew says that the request was not acted on yet.
 func (a *Request) IsNew() bool { return a.Token != "" && a.Token != a.Last }
 
 // Concern finds out which items a retry concerns. They may have failed a moment ago.

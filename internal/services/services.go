@@ -1,6 +1,11 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package services is what the operator knows of AIProviders and FeedDestinations while it runs: what calls them, why they may not be called,
+// and what their calls have come to.
+//
+// Their reconcilers tell it what the objects say, and whoever calls a service tells it how that has ended. It is shared by all: what one namespace
+// does to its services must never be seen by another. It reads and writes no object.
 package services
 
 import (
@@ -122,6 +127,7 @@ type Unavailability struct {
 	Until time.Time
 }
 
+// New makes a Services that knows none. Changed is called when the status of a service is to be written: soon, or with others.
 func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedule.Resource, bool)) *Services {
 	plan.WatchTokens(func(id schedule.Resource) { changed(id, true) })
 	return &Services{clock: clock, Schedule: plan, changed: changed, known: map[schedule.Resource]*service{}}

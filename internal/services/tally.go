@@ -58,6 +58,7 @@ func (t *Tally) AddTo(status *v1alpha1.ServiceStatus) {
 	}
 }
 
+// TimeOrKeep is a time as a status holds it; what it holds already where the time is zero.
 func TimeOrKeep(at time.Time, kept *metav1.Time) *metav1.Time {
 	if at.IsZero() {
 		return kept

@@ -1,6 +1,9 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package web knows the hosts of feeds and pages: which ask to be left alone, and whether the network is down, so that no feed is blamed for it.
+//
+// It knows hosts, namespaces and what came of visits. It must never know what was fetched, nor fetch anything.
 package web
 
 import (
