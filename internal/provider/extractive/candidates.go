@@ -17,7 +17,9 @@ const maxSentences = 400
 // sentence is a part of the article that may become part of its summary.
 type sentence struct {
 	text     string
-	lower    string  // text in small letters
+	lower    string // text in small letters
+	found    marks  // lists that have a phrase in it
+	size     size
 	position int     // its place in the article, in sentences
 	section  float64 // how much what is below its heading is worth
 	phatic   bool    // words to the reader, which say nothing of the matter
@@ -31,9 +33,14 @@ type sentence struct {
 }
 
 func newSentence(text string, position int) sentence {
-	lower := strings.ToLower(text)
-	return sentence{text: text, lower: lower, position: position, section: 1, phatic: isPhatic(text, lower), lean: lean{factor: 1}}
+	s := sentence{text: text, lower: strings.ToLower(text), size: measure(text), position: position, section: 1, lean: lean{factor: 1}}
+	s.found = inSentences.find(s.lower)
+	s.phatic = s.isPhatic()
+	return s
 }
+
+// has says whether a sentence has one of the phrases that a mark stands for.
+func (s *sentence) has(mark marks) bool { return s.found&mark != 0 }
 
 // candidates are the sentences that may be taken as they are.
 func (a *article) candidates(source []string) []sentence {
@@ -56,11 +63,14 @@ func (a *article) candidates(source []string) []sentence {
 		}
 		for _, text := range split(block, a.language) {
 			position++
-			completes := opening && len(out) > 0 && a.isSentence(text, shortest)
-			if !completes && !a.isCandidate(text) || strings.EqualFold(strings.TrimRight(text, "。.!！"), a.title) {
-				continue
+			words := enough
+			if opening && len(out) > 0 {
+				words = shortest
 			}
 			found := newSentence(text, position)
+			if !a.isCandidate(&found, words) || strings.EqualFold(strings.TrimRight(text, "。.!！"), a.title) {
+				continue
+			}
 			found.section = weight
 			found.opening = opening && weight == 1 && len(out) < openingSentences
 			out = append(out, found)
@@ -76,21 +86,19 @@ func (a *article) candidates(source []string) []sentence {
 // openingSentences are what news begin with: one paragraph, or some of one sentence each.
 const openingSentences = 3
 
-// isCandidate says whether a text is a whole sentence of the article's language, long enough to
-// say something, and complete without a link or a picture.
-func (a *article) isCandidate(text string) bool { return a.isSentence(text, enough) }
-
 // How many words a sentence needs, to say something by itself, and beside the one that the article begins with: "Nobody was hurt."
 const (
 	enough   = 6
 	shortest = 3
 )
 
-func (a *article) isSentence(text string, words int) bool {
+// isCandidate says whether a text is a whole sentence of the article's language, of at least so many words, and complete without a
+// link or a picture.
+func (a *article) isCandidate(s *sentence, words int) bool {
+	text, size := s.text, s.size
 	if !prose.EndsSentence(text) {
 		return false
 	}
-	size := measure(text)
 	if size.runes > prose.MaxSentence || strings.Contains(text, linkMark) || openTag.MatchString(text) {
 		return false
 	}
@@ -101,7 +109,7 @@ func (a *article) isSentence(text string, words int) bool {
 	if a.cjk && (2*(size.cjk+3*size.words) < 5*words || size.cjk*4 < size.letters) || !a.cjk && (size.words < words || size.cjk*4 > size.letters) {
 		return false
 	}
-	return !isNoise(text)
+	return !s.isNoise()
 }
 
 // isOfNames says whether nearly all words of a text are names: a sentence has small words between them. What is written in capitals
@@ -131,12 +139,12 @@ func (a *article) lines(source []string) []sentence {
 			texts = []string{firstRunes(block, prose.MaxSentence)}
 		}
 		for _, text := range texts {
-			text = plain(text)
-			size := measure(text)
-			if size.words < 3 && size.cjk < 8 && size.letters < 20 || isNoise(text) || strings.EqualFold(text, a.title) {
+			found := newSentence(plain(text), len(out))
+			size := found.size
+			if size.words < 3 && size.cjk < 8 && size.letters < 20 || found.isNoise() || strings.EqualFold(found.text, a.title) {
 				continue
 			}
-			out = append(out, newSentence(text, len(out)))
+			out = append(out, found)
 			if len(out) == maxSentences {
 				return out
 			}
@@ -146,7 +154,7 @@ func (a *article) lines(source []string) []sentence {
 }
 
 // size is what a text has of everything, spaces not counted.
-type size struct{ runes, letters, cjk, words int }
+type size struct{ runes, letters, digits, cjk, words int }
 
 // measure counts; words are those of scripts with spaces.
 func measure(text string) size {
@@ -154,8 +162,9 @@ func measure(text string) size {
 	inWord := false
 	for _, r := range text {
 		cjk := prose.IsCJK(r)
-		letter := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
-		word := letter && !cjk || inWord && (r == '\'' || r == '’' || r == '-' || r == '.')
+		number := unicode.IsNumber(r)
+		letter := unicode.IsLetter(r) || unicode.IsMark(r)
+		word := (letter || number) && !cjk || inWord && (r == '\'' || r == '’' || r == '-' || r == '.')
 		if word && !inWord {
 			out.words++
 		}
@@ -163,8 +172,11 @@ func measure(text string) size {
 		if !unicode.IsSpace(r) {
 			out.runes++
 		}
-		if letter && !unicode.IsNumber(r) {
+		if letter {
 			out.letters++
+		}
+		if number && unicode.IsDigit(r) {
+			out.digits++
 		}
 		if cjk {
 			out.cjk++

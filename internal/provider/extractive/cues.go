@@ -14,7 +14,7 @@ import (
 // H. P. Edmundson, New Methods in Automatic Extracting, 1969).
 var (
 	// telling are words that come with what happened, what came of it, and what is to be done.
-	telling = list("announced|decided|agreed|voted|approved|rejected|has developed|have developed|found that|was caused by|were caused by|" +
+	telling = words("announced|decided|agreed|voted|approved|rejected|has developed|have developed|found that|was caused by|were caused by|" +
 		"caused by|exploited|attacker|install|upgrade to|update to|switched off|must|refunded|compared with|" +
 		"instead of|as a consequence|no workaround|replaces|was lost|were lost|were stolen|leaked|killed|injured|" +
 		"stop using|full refund|dismisses|dismissed|upheld|overturned|overturns|quashed|unlawful|acquitted|sentenced|" +
@@ -22,7 +22,7 @@ var (
 		"決めた|決定し|合意し|発表し|開発しました|開発した|開始し|始めた|可決し|命じた|公開しました|悪用|実行でき|読み取れ|更新してください|中止してください|" +
 		"返金|結果として|なりました|減りました|増えました|短縮し|判明し|失敗しました|見込み|方針|廃止した|追加し|加わり|目玉は|おそれがあ|可能性があ|寄せられ|失われ|流出し|漏えいし")
 	// phatic are words to the reader, of thanks, of excuse and of pride, which say nothing of the matter.
-	phatic = list("excited to|thrilled|we are proud|proud day|proud to|delighted|pleased to announce|are pleased to|happy to announce|happy to publish|" +
+	phatic = words("excited to|thrilled|we are proud|proud day|proud to|delighted|pleased to announce|are pleased to|happy to announce|happy to publish|" +
 		"happy to share|we are happy|honoured to|honored to|thank you|thanks to everyone|thanks to all|special thanks|many thanks|for reporting|grateful|" +
 		"apologise|apologize|we are sorry|we're sorry|extremely seriously|very seriously|let you down|here is what|here's what|" +
 		"stay tuned|join us|let us know|want to hear from|love to hear|tell us|we encourage|we hope|feel free|incident has been resolved|incident affected:|" +
@@ -37,35 +37,35 @@ var (
 )
 
 // cues is the factor for the words of a sentence.
-func cues(text, lower string) float64 {
+func (s *sentence) cues() float64 {
 	factor := 1.0
-	if telling.in(lower) {
+	if s.has(telling) {
 		factor *= 1.25
 	}
-	if isQuote(text) {
+	if isQuote(s.text) {
 		factor *= 0.4
 	}
 	return factor
 }
 
 // isPhatic says whether a sentence speaks to the reader, of thanks or of pride or of who writes.
-func isPhatic(text, lower string) bool {
-	return phatic.in(lower) || strings.HasSuffix(text, "です。") && introduces.MatchString(text)
+func (s *sentence) isPhatic() bool {
+	return s.has(phatic) || strings.HasSuffix(s.text, "です。") && introduces.MatchString(s.text)
 }
 
 // ofSelf is how who writes in Japanese speaks of himself.
-var ofSelf = list("私は|私が|私も|私の|私に|私を|僕は|僕が|僕も|僕の|俺は|俺の|わたしは|わたしが|わたしも|ぼくは|ぼくの")
+var ofSelf = words("私は|私が|私も|私の|私に|私を|僕は|僕が|僕も|僕の|俺は|俺の|わたしは|わたしが|わたしも|ぼくは|ぼくの")
 
 // isOfSelf says whether who writes speaks of himself. Without a figure that is a story from his life, which a recipe or a report is
 // told after.
-func isOfSelf(text, lower string) bool {
-	for word := range strings.FieldsSeq(text) {
+func (s *sentence) isOfSelf() bool {
+	for word := range strings.FieldsSeq(s.text) {
 		switch strings.TrimRight(word, ".,;:!?") {
 		case "I", "I'm", "I’m", "I've", "I’ve", "My", "my", "Me", "me":
 			return true
 		}
 	}
-	return ofSelf.in(lower)
+	return s.has(ofSelf)
 }
 
 // isQuote says whether a sentence is what somebody said, in the first place.
@@ -85,7 +85,7 @@ var reference = regexp.MustCompile(`[\[［][0-9０-９]{1,3}[\]］]`)
 // facts says how much of a sentence are figures, from 0 to 1: three of them are as good as more.
 func facts(text string) float64 {
 	const enough = 3
-	if strings.ContainsAny(text, "[［") {
+	if strings.Contains(text, "[") || strings.Contains(text, "［") {
 		text = reference.ReplaceAllString(text, "")
 	}
 	count, inNumber := 0, false
@@ -115,7 +115,7 @@ var (
 // runInHeading stands before the first sentence of a paragraph, in bold letters on its page: "Impact: Anybody can …". It is no part
 // of the sentence, as a list's mark is not. Only words are known that are headings everywhere: what else stands before a colon may
 // be who speaks. A date after it says when the paragraph was added.
-var runInHeading = guarded{regexp.MustCompile(`^((?:Update|Overview|Summary|Background|Description|Details|Hazard|Incidents(?:/Injuries)?|Impact|Cause|Root cause|Remedy|Solution|` +
+var runInHeading = beginning{regexp.MustCompile(`^((?:Update|Overview|Summary|Background|Description|Details|Hazard|Incidents(?:/Injuries)?|Impact|Cause|Root cause|Remedy|Solution|` +
 	`Mitigation|Workaround|Resolution|Results?|Conclusion|更新|追記|概要|背景|経緯|対象|影響|原因|対策|対応|回避策|結果|結論) ?)` +
 	`(?:[(（][^()（）]{1,30}[)）])?[:：] *(?:(?:[0-9０-９]{4}年)?[0-9０-９]{1,2}月[0-9０-９]{1,2}日(?:追記)?[ 　:：]+)?`), []string{
 	"up", "ov", "su", "ba", "de", "ha", "in", "im", "ca", "ro", "re", "so", "mi", "wo", "co", "更", "追", "概", "背", "経", "対", "影", "原", "回", "結",
@@ -123,7 +123,7 @@ var runInHeading = guarded{regexp.MustCompile(`^((?:Update|Overview|Summary|Back
 
 // runIn takes such a heading off a block that goes on after it. It returns "" and the block where there is none.
 func runIn(block string) (heading, rest string) {
-	if !runInHeading.begin(block, strings.ToLower(firstRunes(block, 8))) {
+	if !runInHeading.of(block, strings.ToLower(firstRunes(block, 8))) {
 		return "", block
 	}
 	found := runInHeading.expression.FindStringSubmatch(block)
@@ -139,16 +139,17 @@ var roman = regexp.MustCompile(`^[IVX]{1,4}\. +`)
 // section returns the factor for what is below a heading.
 func section(heading string) float64 {
 	heading = strings.ToLower(stripMarker(roman.ReplaceAllString(heading, "")))
+	short := utf8.RuneCountInString(heading) < 16
 	switch {
 	case ofCourtesy.begin(heading):
 		return 0.3
-	case ofBackground.begin(heading), ofBackground.in(heading) && utf8.RuneCountInString(heading) < 16:
+	case ofBackground.begin(heading), short && ofBackground.in(heading):
 		return 0.8
 	case ofStage.begin(heading):
 		return 0.6
-	case ofOutcome.begin(heading), ofOutcome.in(heading) && utf8.RuneCountInString(heading) < 16:
+	case ofOutcome.begin(heading), short && ofOutcome.in(heading):
 		return 1.5
-	case ofWeight.begin(heading), ofWeight.in(heading) && utf8.RuneCountInString(heading) < 16:
+	case ofWeight.begin(heading), short && ofWeight.in(heading):
 		return 1.2
 	}
 	return 1

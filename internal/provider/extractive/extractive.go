@@ -100,10 +100,11 @@ func fromDescription(a *article, limit int) string {
 			if creditLine.MatchString(text) {
 				continue
 			}
-			if len(found) == most || !a.isCandidate(text) {
+			s := newSentence(text, len(found))
+			if len(found) == most || !a.isCandidate(&s, enough) {
 				return ""
 			}
-			found = append(found, newSentence(text, len(found)))
+			found = append(found, s)
 		}
 	}
 	if len(found) == 0 || !a.isSpokenOf(found) {

@@ -292,7 +292,8 @@ func TestIsOfSelf(t *testing.T) {
 	for text, want := range tests {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			if got := isOfSelf(text, strings.ToLower(text)); got != want {
+			s := newSentence(text, 0)
+			if got := s.isOfSelf(); got != want {
 				t.Errorf("is of self = %v, want %v", got, want)
 			}
 		})

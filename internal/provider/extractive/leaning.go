@@ -31,16 +31,15 @@ var (
 	counting = list("the first|the second|the third|the fourth|the last|the latter|the former|the other|the others|another|second|third|" +
 		"一つ目|二つ目|三つ目|1つ目|2つ目|3つ目|１つ目|２つ目|第二に|第三に|前者|後者|もう一")
 	// thisDid is a sentence in which "this" is all that was told before.
-	thisDid        = guarded{regexp.MustCompile(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`), []string{"this ", "these "}}
-	thisIs         = guarded{regexp.MustCompile(`(?i)^(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?)\b`), []string{"th"}}
-	leaningALittle = guarded{regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏市町村県校行]|両[者社氏国市]|この[^たほ度]|その[^他ほ])`), []string{"th", "こ", "そ", "同", "両"}}
+	thisDid        = guarded{regexp.MustCompile(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`), pieces("this |these ")}
+	thisIs         = beginning{regexp.MustCompile(`(?i)^(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?)\b`), []string{"th"}}
+	leaningALittle = beginning{regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏市町村県校行]|両[者社氏国市]|この[^たほ度]|その[^他ほ])`), []string{"th", "こ", "そ", "同", "両"}}
 	// pointing speaks of something that stands beside the text on its page.
 	pointing = guarded{regexp.MustCompile(`(?i)^(?:the )?(?:(?:above|following|next) )?(?:graph|chart|figure|diagram|picture|photo|image|map|screenshot|table)s? (?:above|below|shows?|here|on the (?:left|right))\b|` +
-		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`), []string{
-		"graph", "chart", "figure", "diagram", "picture", "photo", "image", "map", "screenshot", "table", "グラフ", "図", "表", "写真", "画像", "地図", "動画", "イラスト",
-	}}
+		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`),
+		pieces("graph|chart|figure|diagram|picture|photo|image|map|screenshot|table|グラフ|図|表|写真|画像|地図|動画|イラスト")}
 	// saidSo are words within a sentence, or at the end of one that gives the reason for what was said before.
-	saidSo = list("からだ。|からです。|ためだ。|ためです。|計算だ。|計算です。|計算になる。|in the meantime|" +
+	saidSo = words("からだ。|からです。|ためだ。|ためです。|計算だ。|計算です。|計算になる。|in the meantime|" +
 		"そう述べ|そう話|そう語|こう述べ|こう話|こう語|と振り返る|と笑う|そう言|in this way|this way.")
 )
 
@@ -116,13 +115,13 @@ func (a *article) leans(all []sentence, beginOfNews int) {
 		}
 		before := []int{all[i].position - 1}
 		switch {
-		case pointing.in(text, lower):
+		case pointing.in(text, all[i].found):
 			all[i].lean = lean{ofPicture, nil}
 		case i > 0 && counting.begin(lower):
 			all[i].lean = lean{alone, nil}
-		case leaning.begin(lower) && !existing.begin(lower), thisIs.begin(text, lower), thisDid.in(text, lower), saidSo.in(lower), isOfThem(lower):
+		case leaning.begin(lower) && !existing.begin(lower), thisIs.of(text, lower), thisDid.in(text, all[i].found), all[i].has(saidSo), isOfThem(lower):
 			all[i].lean = lean{alone, before}
-		case leaningALittle.begin(text, lower):
+		case leaningALittle.of(text, lower):
 			all[i].lean = lean{aloneALittle, before}
 		default:
 			all[i].lean = lean{1, nil}

@@ -16,13 +16,13 @@ import (
 // sentences are matched in their own spelling, and with full-width digits as they are.
 var (
 	// byline is noise only without a full stop: "By 2030, diesel buses will be gone." is prose.
-	byline = guarded{
+	byline = beginning{
 		regexp.MustCompile(`(?i)^(?:by|posted by|written by|reporting by|editing by|photo(?:graph)? by)\s`),
 		[]string{"by", "posted", "written", "reporting", "editing", "photo"},
 	}
 
 	// Lines and sentences that begin like this are never part of the prose.
-	noiseStart = guarded{regexp.MustCompile(`(?i)^(?:` +
+	noiseStart = beginning{regexp.MustCompile(`(?i)^(?:` +
 		`(?:author|source|photo|image|credit|caption|date|share|tags?|filed under|categories|related|topics|see also)\s*:|` +
 		`(?:posted|published|updated|last (?:updated|modified|reviewed))\b.{0,60}$|` +
 		`(?:share|tweet|pin|print|email) (?:this|on (?:facebook|twitter|x|linkedin|mastodon))\b|` +
@@ -53,52 +53,39 @@ var (
 		`(?:メルマガ|メールマガジン).{0,10}(?:登録|購読|配信中)|(?:会員|無料)登録(?:は|が必要|して)|` +
 		`お?問い?合わ?せ(?:先|は|くだ|下さ|フォーム)|までご連絡|ご連絡(?:くだ|下さ)|ご(?:覧|参照|了承)(?:くだ|下さ|いた)|` +
 		`ページの(?:先頭|トップ)|adobe.{0,30}(?:必要です|ダウンロード)|(?:cookie|クッキー)を(?:使用|利用)し|JavaScriptを有効|最後までお読み` +
-		`)`), []string{
-		"read", "click here", "subscribe", "all rights reserved", "privacy policy", "terms ", "cookie", "browser", "javascript", "comment",
-		"for more", "for further", "for additional", "contact", "visit", "see", "forward-looking", "appeared", "published", "affiliate",
-		"続きを", "もっと見る", "無断", "著作権", "シェア", "フォロー", "メルマガ", "メールマガジン", "登録", "合わせ", "合せ", "問合", "問い合", "ご連絡", "くだ", "下さ", "いた",
-		"ページの", "adobe", "クッキー", "最後までお読み",
-	}}
+		`)`), pieces("read more|continue reading|keep reading|click here|newsletter|all rights reserved|privacy policy|terms of|terms and|use cookies|" +
+		"uses cookies|your browser|enable javascript|leave a comment|for reading|for more |for further |for additional |please contact|please visit|" +
+		"please see|forward-looking|appeared first on|originally appeared|originally published|affiliate |" +
+		"続きを読む|もっと見る|無断|著作権は|シェアする|シェアして|フォローし|フォローを|メルマガ|メールマガジン|会員登録|無料登録|問い合わせ|問い合せ|問合わせ|問合せ|" +
+		"ご連絡|ご覧|ご参照|ご了承|ページの先頭|ページのトップ|adobe|cookieを|クッキーを|javascriptを|最後までお読み")}
 
 	// Sentences that greet.
-	greeting = guarded{regexp.MustCompile(`(?i)^(?:hi|hello|hey|welcome|greetings|happy \w+day|good (?:morning|evening))\b.{0,80}$|^(?:こんにちは|こんばんは|おはよう|はじめまして|お世話になって|いつも.{0,40}ありがとう|平素)`), []string{
+	greeting = beginning{regexp.MustCompile(`(?i)^(?:hi|hello|hey|welcome|greetings|happy \w+day|good (?:morning|evening))\b.{0,80}$|^(?:こんにちは|こんばんは|おはよう|はじめまして|お世話になって|いつも.{0,40}ありがとう|平素)`), []string{
 		"hi", "hello", "hey", "welcome", "greetings", "happy", "good ", "こんにちは", "こんばんは", "おはよう", "はじめまして", "お世話に", "いつも", "平素",
 	}}
 
 	// creditLine is what blog software adds to a description that may be whole otherwise.
 	creditLine = regexp.MustCompile(`(?i)^the post .{1,300} (?:appeared first on|first appeared on) .{1,200}$`)
 
-	// A number of a telephone has three digits at least, and an address an @.
-	phone = regexp.MustCompile(`(?i)[0-9０-９]{2,4}[-‐‑–−－ー][0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[(（][0-9０-９]{2,5}[)）] ?[0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[0-9０-９]{2,5}[(（][0-9０-９]{1,4}[)）][0-9０-９]{3,4}|\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,}|` +
-		`(?:\b(?:tel|telefon|phone|fax)\b|電話|内線|ＴＥＬ|ＦＡＸ)[^0-9０-９]{0,6}[0-9０-９]{3}`)
-	email = regexp.MustCompile(`[A-Za-z0-9._%+-]+[@＠][A-Za-z0-9-]+\.[A-Za-z]`)
+	// A number of a telephone has six digits at least, after a mark of one three; and an address has an @.
+	phone       = regexp.MustCompile(`[0-9０-９]{2,4}[-‐‑–−－ー][0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[(（][0-9０-９]{2,5}[)）] ?[0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[0-9０-９]{2,5}[(（][0-9０-９]{1,4}[)）][0-9０-９]{3,4}`)
+	markedPhone = guarded{regexp.MustCompile(`(?i)\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,}|(?:\b(?:tel|telefon|phone|fax)\b|電話|内線|ＴＥＬ|ＦＡＸ)[^0-9０-９]{0,6}[0-9０-９]{3}`),
+		pieces("+|tel|phone|fax|電話|内線|ｔｅｌ|ｆａｘ")}
+	email = guarded{regexp.MustCompile(`[A-Za-z0-9._%+-]+[@＠][A-Za-z0-9-]+\.[A-Za-z]`), pieces("@|＠")}
 
-	// dateWords are what is left of a line that holds nothing but a date, besides its numbers.
-	dateWords = regexp.MustCompile(`(?i)[0-9](?:st|nd|rd|th)\b|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|` +
+	// onlyDate is a line that holds nothing but a date: numbers and marks, and the words of dates.
+	onlyDate = regexp.MustCompile(`(?i)^(?:\PL|[0-9](?:st|nd|rd|th)\b|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|` +
 		`mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?|am|pm|utc|gmt|jst|[ecmp][sd]?t|at|on|of)\b|` +
-		`令和|平成|昭和|西暦|年度?|月|日|時|分|午前|午後|曜|元|[（(][月火水木金土日祝・]+[）)]`)
+		`令和|平成|昭和|西暦|年度?|月|日|時|分|午前|午後|曜|元|[（(][月火水木金土日祝・]+[）)])*$`)
 
 	// sectionOfNoise is a heading below which a press release speaks of its sender.
 	sectionOfNoise = regexp.MustCompile(`^(?:About (?:the )?\p{Lu}[\p{L}\d .,&'-]{0,60}|(?i:(?:safe harbor|forward-looking statements?|disclaimer|legal notice|related (?:articles|posts|links)|about the author).{0,40})|(?:株式会社.{1,20}|.{1,20}株式会社)について|(?:会社概要|関連記事|関連リンク|免責事項))$`)
 )
 
 // isNoise says whether a sentence is not part of what the article says.
-func isNoise(text string) bool {
-	lower := strings.ToLower(text)
-	return isFurniture(text, lower) || noiseInside.in(text, lower) || greeting.in(text, lower) ||
-		hasDigits(text, 3) && phone.MatchString(text) || strings.ContainsAny(text, "@＠") && email.MatchString(text)
-}
-
-// hasDigits says whether there are so many digits in a text.
-func hasDigits(text string, count int) bool {
-	for _, r := range text {
-		if unicode.IsDigit(r) {
-			if count--; count == 0 {
-				return true
-			}
-		}
-	}
-	return false
+func (s *sentence) isNoise() bool {
+	return isFurniture(s.text, s.lower) || noiseInside.in(s.text, s.found) || greeting.of(s.text, s.lower) ||
+		s.size.digits >= 6 && phone.MatchString(s.text) || s.size.digits >= 3 && markedPhone.in(s.text, s.found) || email.in(s.text, s.found)
 }
 
 // captionMark stands before the paragraphs of captions in the text of a page, see package article.
@@ -112,7 +99,7 @@ func isNoiseBlock(block string) bool {
 
 // isFurniture says whether a text is what its beginning or its form shows not to be prose.
 func isFurniture(text, lower string) bool {
-	return noiseStart.begin(text, lower) || byline.begin(text, lower) && !prose.EndsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
+	return noiseStart.of(text, lower) || byline.of(text, lower) && !prose.EndsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
 }
 
 // isBreadcrumb finds paths and menus: "Home > News > 2024", "最新情報 | 採用 | English".
@@ -120,23 +107,20 @@ func isBreadcrumb(text string) bool {
 	if utf8.RuneCountInString(text) > 300 {
 		return false
 	}
-	separators := ">＞|｜›→"
-	if !prose.EndsSentence(text) { // else they are quotes
-		separators += "«»"
-	}
-	count := 0
+	separators, quotes := 0, 0
 	for _, r := range text {
-		if strings.ContainsRune(separators, r) {
-			count++
+		switch r {
+		case '>', '＞', '|', '｜', '›', '→':
+			separators++
+		case '«', '»':
+			quotes++
 		}
 	}
-	return count >= 2
+	return separators >= 2 || separators+quotes >= 2 && !prose.EndsSentence(text) // else they are quotes
 }
 
 func isOnlyDate(text string) bool {
 	const longest, longestWord = 60, 10
-	if size := utf8.RuneCountInString(text); size > longest || size > longestWord && !hasDigits(text, 1) {
-		return false
-	}
-	return !strings.ContainsFunc(dateWords.ReplaceAllString(text, ""), unicode.IsLetter)
+	size := utf8.RuneCountInString(text)
+	return size <= longest && onlyDate.MatchString(text) && (size <= longestWord || strings.ContainsFunc(text, unicode.IsDigit))
 }

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// phrases are looked for one after the other, in small letters. That is many times as fast as one expression with all
-// of them, which most of the time of the summarizer would go into.
+// phrases are looked for one after the other, in small letters.
 type phrases []string
 
 // list takes phrases apart that are written one after the other, with "|" between them.
@@ -48,27 +47,85 @@ func isWhole(text, phrase string, at int) bool {
 
 func isASCIILetter(r rune) bool { return r >= 'a' && r <= 'z' }
 
-// guarded is an expression that is tried only on texts in which one of some pieces is: each of its alternatives
-// has one of them.
-type guarded struct {
-	expression *regexp.Regexp
-	pieces     []string // in small letters
+// marks are lists of phrases that are looked for together: one bit for each.
+type marks uint32
+
+// vocabulary finds which of its lists have a phrase in a text, in one pass over it. To look for one phrase after the other, or by an
+// expression with all of them, takes many times as long.
+type vocabulary struct {
+	lists int
+	// single are the phrases of one byte; longer are the others, by their first three bytes. None has two.
+	single [256]marks
+	longer map[uint32][]marked
 }
 
-func (g guarded) in(text, lower string) bool {
-	for _, piece := range g.pieces {
-		if strings.Contains(lower, piece) {
-			return g.expression.MatchString(text)
+type marked struct {
+	phrase  string
+	mark    marks
+	asWords bool // found as phrases.in finds them
+}
+
+// inSentences are the lists of this package. It is complete when the package is initialized, and only read then.
+var inSentences vocabulary
+
+// words adds a list of phrases, of which those of ASCII letters are found as whole words.
+func words(all string) marks { return inSentences.add(list(all), true) }
+
+// pieces adds a list of phrases that are found within words as well.
+func pieces(all string) marks { return inSentences.add(list(all), false) }
+
+func (v *vocabulary) add(all phrases, asWords bool) marks {
+	if v.longer == nil {
+		v.longer = map[uint32][]marked{}
+	}
+	mark := marks(1) << v.lists
+	v.lists++
+	for _, phrase := range all {
+		if len(phrase) == 1 {
+			v.single[phrase[0]] |= mark
+			continue
+		}
+		begin := uint32(phrase[0])<<16 | uint32(phrase[1])<<8 | uint32(phrase[2])
+		v.longer[begin] = append(v.longer[begin], marked{phrase, mark, asWords})
+	}
+	return mark
+}
+
+// find returns the marks of a text in small letters.
+func (v *vocabulary) find(lower string) (found marks) {
+	last := uint32(0) // three bytes
+	for i := range len(lower) {
+		last = last<<8&0xffffff | uint32(lower[i])
+		found |= v.single[lower[i]]
+		for _, m := range v.longer[last] {
+			if found&m.mark == 0 && strings.HasPrefix(lower[i-2:], m.phrase) && (!m.asWords || phrases{m.phrase}.in(lower)) {
+				found |= m.mark
+			}
 		}
 	}
-	return false
+	return found
 }
 
-// begin is in for an expression that is looked for at the beginning of a text, and so are the pieces.
-func (g guarded) begin(text, lower string) bool {
-	for _, piece := range g.pieces {
+// guarded is an expression that is tried only on sentences that have a mark: each of its alternatives has one of its pieces.
+type guarded struct {
+	expression *regexp.Regexp
+	pieces     marks
+}
+
+func (g guarded) in(text string, found marks) bool {
+	return found&g.pieces != 0 && g.expression.MatchString(text)
+}
+
+// beginning is an expression for the beginning of a text, which is tried only where one of some pieces is there, in small letters.
+type beginning struct {
+	expression *regexp.Regexp
+	pieces     []string
+}
+
+func (b beginning) of(text, lower string) bool {
+	for _, piece := range b.pieces {
 		if strings.HasPrefix(lower, piece) {
-			return g.expression.MatchString(text)
+			return b.expression.MatchString(text)
 		}
 	}
 	return false

@@ -6,13 +6,15 @@ package extractive
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
 func TestPhrases(t *testing.T) {
 	t.Parallel()
 	words := list("but|it is|返金|また")
+	var among vocabulary
+	among.add(list("utt|い|?"), false)
+	mark := among.add(words, true)
 	tests := map[string]struct{ in, begins bool }{
 		"but it rained":     {true, true},
 		"button":            {false, false},
@@ -30,6 +32,9 @@ func TestPhrases(t *testing.T) {
 		if got := words.in(text); got != want.in {
 			t.Errorf("%q has one of them: %t, want %t", text, got, want.in)
 		}
+		if got := among.find(text)&mark != 0; got != want.in {
+			t.Errorf("%q has one of them, found with others: %t, want %t", text, got, want.in)
+		}
 		if got := words.begin(text); got != want.begins {
 			t.Errorf("%q begins with one of them: %t, want %t", text, got, want.begins)
 		}
@@ -39,26 +44,30 @@ func TestPhrases(t *testing.T) {
 // An expression that is not tried on a text would not have matched it.
 func TestGuardsKeepNothingOut(t *testing.T) {
 	t.Parallel()
-	inside := map[string]guarded{"noiseInside": noiseInside, "greeting": greeting, "pointer": pointer, "question": question, "pointing": pointing}
-	begins := map[string]guarded{"noiseStart": noiseStart, "byline": byline, "thisIs": thisIs, "leaningALittle": leaningALittle, "calls": callBegins}
+	inside := map[string]guarded{
+		"noiseInside": noiseInside, "pointer": pointer, "question": question, "pointing": pointing, "thisDid": thisDid, "markedPhone": markedPhone, "email": email,
+	}
+	begins := map[string]beginning{
+		"noiseStart": noiseStart, "byline": byline, "greeting": greeting, "thisIs": thisIs, "leaningALittle": leaningALittle, "calls": callBegins,
+	}
 	for _, text := range append(sampleSentences(t), samplesOfNoise...) {
-		lower := strings.ToLower(text)
+		s := newSentence(text, 0)
 		for name, g := range inside {
-			if got, want := g.in(text, lower), g.expression.MatchString(text); got != want {
+			if got, want := g.in(text, s.found), g.expression.MatchString(text); got != want {
 				t.Errorf("%s of %q: %t, want %t", name, text, got, want)
 			}
 		}
 		for name, g := range begins {
-			folded := lower
+			folded := s.lower
 			if name == "calls" { // links are written as they are
 				folded = text
 			}
-			if got, want := g.begin(text, folded), g.expression.MatchString(text); got != want {
+			if got, want := g.of(text, folded), g.expression.MatchString(text); got != want {
 				t.Errorf("%s of %q: %t, want %t", name, text, got, want)
 			}
 		}
-		if (phone.MatchString(text)) && !hasDigits(text, 3) {
-			t.Errorf("%q has a number of a telephone, and not three digits", text)
+		if phone.MatchString(text) && s.size.digits < 6 || markedPhone.expression.MatchString(text) && s.size.digits < 3 {
+			t.Errorf("%q has a number of a telephone, and too few digits for one", text)
 		}
 	}
 }

@@ -88,8 +88,8 @@ func (a *article) score(all []sentence) {
 	central, covers := a.compare(all)
 	for i := range all {
 		all[i].figures = facts(all[i].text)
-		all[i].story = all[i].figures == 0 && isOfSelf(all[i].text, all[i].lower)
-		all[i].score = usefulness(all[i].text, all[i].lower) * all[i].section
+		all[i].story = all[i].figures == 0 && all[i].isOfSelf()
+		all[i].score = all[i].usefulness() * all[i].section
 		if all[i].phatic {
 			all[i].score *= 0.25
 		}
@@ -235,27 +235,26 @@ func alike(x, y vector) (cosine, held float64) {
 var (
 	// pointer sends the reader to something that is not in the summary.
 	pointer = guarded{regexp.MustCompile(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`),
-		[]string{"以下", "下記", "次", "別紙", "別添", "別表", "上記", "前述", "as follows", "see below", "the following", "listed below", "shown ", ":"}}
-	question = guarded{regexp.MustCompile(`[?？][」』”"')）]?$|(?:でしょう|ません|です|ます|でした|ました)か。$|^(?:――|──|Q[.:：])`), []string{"?", "？", "か。", "――", "──", "q"}}
+		pieces("以下|下記|次|別紙|別添|別表|上記|前述|as follows|see below|the following|listed below|shown above|shown below|:")}
+	question = guarded{regexp.MustCompile(`[?？][」』”"')）]?$|(?:でしょう|ません|です|ます|でした|ました)か。$|^(?:――|──|Q[.:：])`), pieces("?|？|か。|――|──|q")}
 	// method is how a survey was made, which press releases explain before its result.
-	method = list("目的として|目的とし|実施しているもの|有効回答|無作為")
+	method = words("目的として|目的とし|実施しているもの|有効回答|無作為")
 )
 
 // usefulness lowers the score of sentences that serve badly in a summary: quotes, questions,
 // methods, pointers to what is left out, very short and very long ones.
-func usefulness(text, lower string) float64 {
-	factor := cues(text, lower)
-	if pointer.in(text, lower) {
+func (s *sentence) usefulness() float64 {
+	factor := s.cues()
+	if pointer.in(s.text, s.found) {
 		factor *= 0.6
 	}
-	if question.in(text, lower) {
+	if question.in(s.text, s.found) {
 		factor *= 0.3
 	}
-	if method.in(lower) {
+	if s.has(method) {
 		factor *= 0.3
 	}
-	size := measure(text)
-	words := float64(size.words) + float64(size.cjk)/3 // three characters say about as much as a word
+	words := float64(s.size.words) + float64(s.size.cjk)/3 // three characters say about as much as a word
 	switch {
 	case words < 10:
 		factor *= 0.6 + 0.04*words

@@ -19,13 +19,13 @@ var calls = regexp.MustCompile(`^(?:(?:もっと(?:見る|読む|詳しく)|続�
 	`(?:[ >»›→…:]*\p{Lu}|[>»›→…]+))`)
 
 // callBegins is what calls begin with.
-var callBegins = guarded{calls, []string{
+var callBegins = beginning{calls, []string{
 	"もっと", "続き", "全文", "詳", "一覧", "Read", "Learn", "See", "Show", "View", "Continue", "Enlarge", "Watch",
 }}
 
 // withoutCall takes the text of a link off a sentence that it runs into. A sentence that begins with such words itself stays.
 func withoutCall(text string) string {
-	if !callBegins.begin(text, text) {
+	if !callBegins.of(text, text) {
 		return text
 	}
 	found := calls.FindString(text)
@@ -44,11 +44,11 @@ func withoutCall(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// split cuts a block into sentences, each on one line and without the mark of a list before it.
+// split cuts a block of one line into sentences, each without the mark of a list before it.
 func split(block, language string) []string {
 	var out []string
 	for _, text := range prose.Sentences(block, language) {
-		if text = stripMarker(withoutCall(oneLine(text))); text != "" {
+		if text = stripMarker(withoutCall(text)); text != "" {
 			out = append(out, text)
 		}
 	}

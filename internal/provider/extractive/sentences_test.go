@@ -120,7 +120,8 @@ func TestIsNoise(t *testing.T) {
 		"高温になるため、取り扱いには十分ご注意ください。":                                      false,
 	}
 	for text, want := range tests {
-		if got := isNoise(text); got != want {
+		s := newSentence(text, 0)
+		if got := s.isNoise(); got != want {
 			t.Errorf("isNoise(%q) = %t, want %t", text, got, want)
 		}
 	}
