@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -28,43 +29,49 @@ type weight struct {
 // pairs of neighbouring characters where words have no spaces. Pairs of hiragana are endings
 // and particles, and left out.
 func terms(text, language string) []string {
+	text = strings.ToLower(norm.NFKC.String(text))
 	var out []string
-	var word, run []rune
-	flush := func() {
-		if w := strings.Trim(string(word), "'’"); w != "" {
-			w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
-			if !prose.IsStopWord(w, language) && len(w) > 1 {
-				if language == "en" && len(w) > 3 && !strings.HasSuffix(w, "ss") {
-					w = strings.TrimSuffix(w, "s")
-				}
-				out = append(out, w)
+	begin := -1        // of the word that goes on
+	before := rune(-1) // the character before, if words have no spaces there
+	end := func(at int) {
+		if begin >= 0 {
+			if word := stem(text[begin:at], language); len(word) > 1 {
+				out = append(out, word)
 			}
-		}
-		for i := 0; i+1 < len(run); i++ {
-			if !unicode.Is(unicode.Hiragana, run[i]) || !unicode.Is(unicode.Hiragana, run[i+1]) {
-				out = append(out, string(run[i:i+2]))
-			}
-		}
-		word, run = word[:0], run[:0]
-	}
-	for _, r := range norm.NFKC.String(text) {
-		switch r = unicode.ToLower(r); {
-		case prose.IsCJK(r):
-			if len(word) > 0 {
-				flush()
-			}
-			run = append(run, r)
-		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r), r == '\'', r == '’':
-			if len(run) > 0 {
-				flush()
-			}
-			word = append(word, r)
-		default:
-			flush()
+			begin = -1
 		}
 	}
-	flush()
+	for i, r := range text {
+		if prose.IsCJK(r) {
+			end(i)
+			if before >= 0 && !(unicode.Is(unicode.Hiragana, before) && unicode.Is(unicode.Hiragana, r)) {
+				out = append(out, text[i-utf8.RuneLen(before):i+utf8.RuneLen(r)])
+			}
+			before = r
+			continue
+		}
+		before = -1
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’' {
+			end(i)
+		} else if begin < 0 {
+			begin = i
+		}
+	}
+	end(len(text))
 	return out
+}
+
+// stem is a word in small letters without its ending, as far as that is easily told; empty for a stop word.
+func stem(word, language string) string {
+	word = strings.Trim(word, "'’")
+	word = strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
+	if prose.IsStopWord(word, language) {
+		return ""
+	}
+	if language == "en" && len(word) > 3 && !strings.HasSuffix(word, "ss") {
+		word = strings.TrimSuffix(word, "s")
+	}
+	return word
 }
 
 const (
@@ -141,9 +148,8 @@ func beginOfNews(all []sentence, covers []float64) int {
 func (a *article) compare(all []sentence) (central, covers []float64) {
 	numbers := map[string]int{}
 	var seenIn []float64 // in how many sentences a term is, by its number
-	counts := make([]map[int]float64, len(all))
 	for i := range all {
-		counts[i] = map[int]float64{}
+		var found []int
 		for _, term := range terms(all[i].text, a.language) {
 			number, known := numbers[term]
 			if !known {
@@ -151,16 +157,21 @@ func (a *article) compare(all []sentence) (central, covers []float64) {
 				numbers[term] = number
 				seenIn = append(seenIn, 0)
 			}
-			if counts[i][number]++; counts[i][number] == 1 {
-				seenIn[number]++
-			}
+			found = append(found, number)
+		}
+		all[i].terms = newVector(found)
+		for _, w := range all[i].terms {
+			seenIn[w.term]++
 		}
 	}
-	rarity := func(term int) float64 { return math.Log(1 + float64(len(all))/seenIn[term]) }
+	rarity := make([]float64, len(seenIn))
+	for term, count := range seenIn {
+		rarity[term] = math.Log(1 + float64(len(all))/count)
+	}
 
 	centre := make([]float64, len(seenIn))
 	for i := range all {
-		all[i].terms = newVector(counts[i], rarity)
+		all[i].terms.weigh(rarity)
 		for _, w := range all[i].terms {
 			centre[w.term] += w.value
 		}
@@ -169,7 +180,7 @@ func (a *article) compare(all []sentence) (central, covers []float64) {
 	whole := 0.0
 	for _, term := range terms(a.title, a.language) {
 		if number, known := numbers[term]; known && title[number] == 0 {
-			title[number] = rarity(number)
+			title[number] = rarity[number]
 			whole += title[number]
 		}
 	}
@@ -189,22 +200,31 @@ func (a *article) compare(all []sentence) (central, covers []float64) {
 	return central, covers
 }
 
-// newVector weighs counted terms by their rarity, as a vector of length 1.
-func newVector(counts map[int]float64, rarity func(int) float64) vector {
-	out := make(vector, 0, len(counts))
-	for term, count := range counts {
-		out = append(out, weight{term, (1 + math.Log(count)) * rarity(term)})
-	}
-	slices.SortFunc(out, func(x, y weight) int { return x.term - y.term })
-	length := 0.0
-	for _, w := range out {
-		length += w.value * w.value
-	}
-	length = math.Sqrt(length)
-	for i := range out {
-		out[i].value /= length
+// newVector counts the numbers of terms.
+func newVector(numbers []int) vector {
+	slices.Sort(numbers)
+	out := make(vector, 0, len(numbers))
+	for _, number := range numbers {
+		if last := len(out) - 1; last >= 0 && out[last].term == number {
+			out[last].value++
+		} else {
+			out = append(out, weight{number, 1})
+		}
 	}
 	return out
+}
+
+// weigh makes weights of counts, by the rarity of the terms, and a length of 1.
+func (v vector) weigh(rarity []float64) {
+	length := 0.0
+	for i, w := range v {
+		v[i].value = (1 + math.Log(w.value)) * rarity[w.term]
+		length += v[i].value * v[i].value
+	}
+	length = math.Sqrt(length)
+	for i := range v {
+		v[i].value /= length
+	}
 }
 
 // alike is the cosine between two vectors of length 1, and how much of one of them is in the other, by the squares of its weights:
