@@ -5,6 +5,7 @@ package extractive
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -125,7 +126,7 @@ func stripMarker(line string) string {
 var placeline = regexp.MustCompile(`^\p{Lu}{2}[\p{Lu} .'-]{1,30}(?:, [A-Z][A-Za-z.]{1,15})?\s*(?:—|–|--)\s+(\p{Lu})`)
 
 func withoutDateline(line string) string {
-	if !strings.ContainsAny(line, "—–") && !strings.Contains(line, "--") && !strings.Contains(line, "- ") {
+	if !slices.ContainsFunc([]string{"—", "–", "--", "- "}, func(dash string) bool { return strings.Contains(line, dash) }) {
 		return line
 	}
 	return placeline.ReplaceAllString(dateline.ReplaceAllString(line, ""), "$1")

@@ -65,7 +65,8 @@ func clean(text string, limit int) string {
 
 // mayHaveLink is quicker than looking for links.
 func mayHaveLink(text string) bool {
-	return strings.Contains(text, "://") || strings.Contains(strings.ToLower(text), "www.") || strings.Contains(strings.ToLower(text), "mailto:")
+	lower := strings.ToLower(text)
+	return strings.Contains(lower, "://") || strings.Contains(lower, "www.") || strings.Contains(lower, "mailto:")
 }
 
 func withoutLinks(text string) string {

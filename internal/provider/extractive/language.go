@@ -17,10 +17,15 @@ const sampleRunes = 1_000
 // cannot be told. Scripts decide first, because they cannot be mistaken for one another; a few
 // foreign names and quotes do not count.
 func detectLanguage(text string) string {
+	const firstCJK = 0x1100 // of the characters that are counted by script
 	sample := firstRunes(text, sampleRunes)
 	var letters, kana, hangul, han int
 	for _, r := range sample {
 		switch {
+		case r < firstCJK:
+			if !unicode.IsLetter(r) {
+				continue
+			}
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
 			kana++
 		case unicode.Is(unicode.Hangul, r):

@@ -30,7 +30,7 @@ type weight struct {
 // and particles, and left out.
 func terms(text, language string) []string {
 	text = strings.ToLower(norm.NFKC.String(text))
-	var out []string
+	out := make([]string, 0, len(text)/4) // about as many as there are
 	begin := -1        // of the word that goes on
 	before := rune(-1) // the character before, if words have no spaces there
 	end := func(at int) {
@@ -149,8 +149,9 @@ func (a *article) compare(all []sentence) (central, covers []float64) {
 	numbers := map[string]int{}
 	var seenIn []float64 // in how many sentences a term is, by its number
 	for i := range all {
-		var found []int
-		for _, term := range terms(all[i].text, a.language) {
+		words := terms(all[i].text, a.language)
+		found := make([]int, 0, len(words))
+		for _, term := range words {
 			number, known := numbers[term]
 			if !known {
 				number = len(seenIn)
