@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/feed-operator/feed-operator/internal/phrases"
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
@@ -17,8 +18,8 @@ const maxSentences = 400
 // sentence is a part of the article that may become part of its summary.
 type sentence struct {
 	text     string
-	lower    string // text in small letters
-	found    marks  // lists that have a phrase in it
+	lower    string      // text in small letters
+	found    phrases.Set // lists that have a phrase in it
 	size     size
 	position int     // its place in the article, in sentences
 	section  float64 // how much what is below its heading is worth
@@ -34,13 +35,13 @@ type sentence struct {
 
 func newSentence(text string, position int) sentence {
 	s := sentence{text: text, lower: strings.ToLower(text), size: measure(text), position: position, section: 1, lean: lean{factor: 1}}
-	s.found = inSentences.find(s.lower)
+	s.found = vocabulary.Find(s.lower)
 	s.phatic = s.isPhatic()
 	return s
 }
 
-// has says whether a sentence has one of the phrases that a mark stands for.
-func (s *sentence) has(mark marks) bool { return s.found&mark != 0 }
+// has says whether a sentence has one of the phrases of a list.
+func (s *sentence) has(list phrases.Set) bool { return s.found.Has(list) }
 
 // candidates are the sentences that may be taken as they are.
 func (a *article) candidates(source []string) []sentence {

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/feed-operator/feed-operator/internal/phrases"
 )
 
 // What a sentence is worth for its words, beside what they have in common with the article (the cue method of
 // H. P. Edmundson, New Methods in Automatic Extracting, 1969).
 var (
 	// telling are words that come with what happened, what came of it, and what is to be done.
-	telling = words("announced|decided|agreed|voted|approved|rejected|has developed|have developed|found that|was caused by|were caused by|" +
+	telling = vocabulary.Words("announced|decided|agreed|voted|approved|rejected|has developed|have developed|found that|was caused by|were caused by|" +
 		"caused by|exploited|attacker|install|upgrade to|update to|switched off|must|refunded|compared with|" +
 		"instead of|as a consequence|no workaround|replaces|was lost|were lost|were stolen|leaked|killed|injured|" +
 		"stop using|full refund|dismisses|dismissed|upheld|overturned|overturns|quashed|unlawful|acquitted|sentenced|" +
@@ -22,7 +24,7 @@ var (
 		"決めた|決定し|合意し|発表し|開発しました|開発した|開始し|始めた|可決し|命じた|公開しました|悪用|実行でき|読み取れ|更新してください|中止してください|" +
 		"返金|結果として|なりました|減りました|増えました|短縮し|判明し|失敗しました|見込み|方針|廃止した|追加し|加わり|目玉は|おそれがあ|可能性があ|寄せられ|失われ|流出し|漏えいし")
 	// phatic are words to the reader, of thanks, of excuse and of pride, which say nothing of the matter.
-	phatic = words("excited to|thrilled|we are proud|proud day|proud to|delighted|pleased to announce|are pleased to|happy to announce|happy to publish|" +
+	phatic = vocabulary.Words("excited to|thrilled|we are proud|proud day|proud to|delighted|pleased to announce|are pleased to|happy to announce|happy to publish|" +
 		"happy to share|we are happy|honoured to|honored to|thank you|thanks to everyone|thanks to all|special thanks|many thanks|for reporting|grateful|" +
 		"apologise|apologize|we are sorry|we're sorry|extremely seriously|very seriously|let you down|here is what|here's what|" +
 		"stay tuned|join us|let us know|want to hear from|love to hear|tell us|we encourage|we hope|feel free|incident has been resolved|incident affected:|" +
@@ -54,7 +56,7 @@ func (s *sentence) isPhatic() bool {
 }
 
 // ofSelf is how who writes in Japanese speaks of himself.
-var ofSelf = words("私は|私が|私も|私の|私に|私を|僕は|僕が|僕も|僕の|俺は|俺の|わたしは|わたしが|わたしも|ぼくは|ぼくの")
+var ofSelf = vocabulary.Words("私は|私が|私も|私の|私に|私を|僕は|僕が|僕も|僕の|俺は|俺の|わたしは|わたしが|わたしも|ぼくは|ぼくの")
 
 // isOfSelf says whether who writes speaks of himself. Without a figure that is a story from his life, which a recipe or a report is
 // told after.
@@ -101,14 +103,14 @@ func facts(text string) float64 {
 
 // Headings tell what is below them: what came of it all, what counts, what is going on just now and soon is not, what was before.
 var (
-	ofWeight = list("solution|remedy|hazard|incidents|mitigation|workaround|remediation|impact|cause|root cause|what happened|results|findings|" +
+	ofWeight = phrases.Parse("solution|remedy|hazard|incidents|mitigation|workaround|remediation|impact|cause|root cause|what happened|results|findings|" +
 		"summary|fix|what we found|resolution|対策|影響|原因|結果|概要|脆弱性の内容|まとめ|詳細情報|修正")
-	ofOutcome = list("main points|key points|key findings|key facts|highlights|at a glance|judgment|judgement|decision|ruling|verdict|outcome|conclusion|" +
+	ofOutcome = phrases.Parse("main points|key points|key findings|key facts|highlights|at a glance|judgment|judgement|decision|ruling|verdict|outcome|conclusion|" +
 		"結論|判決|主文|要旨|要点|ポイント")
-	ofStage      = list("investigating|monitoring|調査中|対応中|確認中|監視中")
-	ofBackground = list("background|history|context|introduction|method|methods|methodology|data sources|line-ups|" +
+	ofStage      = phrases.Parse("investigating|monitoring|調査中|対応中|確認中|監視中")
+	ofBackground = phrases.Parse("background|history|context|introduction|method|methods|methodology|data sources|line-ups|" +
 		"背景|経緯|はじめに|調査の概要|調査概要|調査方法")
-	ofCourtesy = list("credit|credits|acknowledgements|acknowledgments|acknowledgement|timeline|references|thanks|" +
+	ofCourtesy = phrases.Parse("credit|credits|acknowledgements|acknowledgments|acknowledgement|timeline|references|thanks|" +
 		"謝辞|参考|参考情報|更新履歴")
 )
 
@@ -141,15 +143,15 @@ func section(heading string) float64 {
 	heading = strings.ToLower(stripMarker(roman.ReplaceAllString(heading, "")))
 	short := utf8.RuneCountInString(heading) < 16
 	switch {
-	case ofCourtesy.begin(heading):
+	case ofCourtesy.Begins(heading):
 		return 0.3
-	case ofBackground.begin(heading), short && ofBackground.in(heading):
+	case ofBackground.Begins(heading), short && ofBackground.In(heading):
 		return 0.8
-	case ofStage.begin(heading):
+	case ofStage.Begins(heading):
 		return 0.6
-	case ofOutcome.begin(heading), short && ofOutcome.in(heading):
+	case ofOutcome.Begins(heading), short && ofOutcome.In(heading):
 		return 1.5
-	case ofWeight.begin(heading), short && ofWeight.in(heading):
+	case ofWeight.Begins(heading), short && ofWeight.In(heading):
 		return 1.2
 	}
 	return 1

@@ -10,13 +10,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/feed-operator/feed-operator/internal/phrases"
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // How sentences begin that are hard to understand without the one before. Those that lean a little
 // name what they speak of ("This change", 「この対策」), the others do not.
 var (
-	leaning = list("it|its|he|she|they|his|her|their|however|but|and|so|also|therefore|thus|moreover|furthermore|additionally|" +
+	leaning = phrases.Parse("it|its|he|she|they|his|her|their|however|but|and|so|also|therefore|thus|moreover|furthermore|additionally|" +
 		"meanwhile|instead|for example|for instance|as a result|in addition|then|such|both|here|there|still|yet|or|nor|otherwise|" +
 		"similarly|finally|next|neither|either|all of them|some of them|none of them|most of them|the same|" +
 		"the reason was|the reason is|that is why|because of this|to do so|to that end|not everything|it's|that's|" +
@@ -26,20 +27,20 @@ var (
 		"ほかにも|他にも|いずれも|同様に|逆に|" +
 		"理由は|その後|その結果|同じ")
 	// existing says that there is something, and points at no place that was told of.
-	existing = list("there is|there are|there was|there were|there will|there has|there have")
+	existing = phrases.Parse("there is|there are|there was|there were|there will|there has|there have")
 	// counting is one of several that were announced before; the sentence before need not be the one that did.
-	counting = list("the first|the second|the third|the fourth|the last|the latter|the former|the other|the others|another|second|third|" +
+	counting = phrases.Parse("the first|the second|the third|the fourth|the last|the latter|the former|the other|the others|another|second|third|" +
 		"一つ目|二つ目|三つ目|1つ目|2つ目|3つ目|１つ目|２つ目|第二に|第三に|前者|後者|もう一")
 	// thisDid is a sentence in which "this" is all that was told before.
-	thisDid        = guarded{regexp.MustCompile(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`), pieces("this |these ")}
+	thisDid        = vocabulary.Guard(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`, "this |these ")
 	thisIs         = beginning{regexp.MustCompile(`(?i)^(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?)\b`), []string{"th"}}
 	leaningALittle = beginning{regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏市町村県校行]|両[者社氏国市]|この[^たほ度]|その[^他ほ])`), []string{"th", "こ", "そ", "同", "両"}}
 	// pointing speaks of something that stands beside the text on its page.
-	pointing = guarded{regexp.MustCompile(`(?i)^(?:the )?(?:(?:above|following|next) )?(?:graph|chart|figure|diagram|picture|photo|image|map|screenshot|table)s? (?:above|below|shows?|here|on the (?:left|right))\b|` +
-		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`),
-		pieces("graph|chart|figure|diagram|picture|photo|image|map|screenshot|table|グラフ|図|表|写真|画像|地図|動画|イラスト")}
+	pointing = vocabulary.Guard(`(?i)^(?:the )?(?:(?:above|following|next) )?(?:graph|chart|figure|diagram|picture|photo|image|map|screenshot|table)s? (?:above|below|shows?|here|on the (?:left|right))\b|`+
+		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`,
+		"graph|chart|figure|diagram|picture|photo|image|map|screenshot|table|グラフ|図|表|写真|画像|地図|動画|イラスト")
 	// saidSo are words within a sentence, or at the end of one that gives the reason for what was said before.
-	saidSo = words("からだ。|からです。|ためだ。|ためです。|計算だ。|計算です。|計算になる。|in the meantime|" +
+	saidSo = vocabulary.Words("からだ。|からです。|ためだ。|ためです。|計算だ。|計算です。|計算になる。|in the meantime|" +
 		"そう述べ|そう話|そう語|こう述べ|こう話|こう語|と振り返る|と笑う|そう言|in this way|this way.")
 )
 
@@ -69,13 +70,13 @@ func (s sentence) isLost(chosen []sentence) bool {
 }
 
 // joining are those of the leaning words that only join a sentence to the one before, and stand for nothing in it.
-var joining = list("however|but|and|so|also|therefore|thus|moreover|furthermore|additionally|meanwhile|instead|then|still|yet|finally|now|" +
+var joining = phrases.Parse("however|but|and|so|also|therefore|thus|moreover|furthermore|additionally|meanwhile|instead|then|still|yet|finally|now|" +
 	"しかし|一方|さらに|そこで、|ただ、|そして|つまり|だが|ところが|すると|とはいえ|でも、")
 
 // withoutJoining takes such a word off the beginning of a text in small letters.
 func withoutJoining(lower string) string {
 	for _, word := range joining {
-		if strings.HasPrefix(lower, word) && isWhole(lower, word, 0) {
+		if strings.HasPrefix(lower, word) && phrases.IsWhole(lower, word, 0) {
 			return strings.TrimLeft(lower[len(word):], " ,、")
 		}
 	}
@@ -115,11 +116,11 @@ func (a *article) leans(all []sentence, beginOfNews int) {
 		}
 		before := []int{all[i].position - 1}
 		switch {
-		case pointing.in(text, all[i].found):
+		case pointing.In(text, all[i].found):
 			all[i].lean = lean{ofPicture, nil}
-		case i > 0 && counting.begin(lower):
+		case i > 0 && counting.Begins(lower):
 			all[i].lean = lean{alone, nil}
-		case leaning.begin(lower) && !existing.begin(lower), thisIs.of(text, lower), thisDid.in(text, all[i].found), all[i].has(saidSo), isOfThem(lower):
+		case leaning.Begins(lower) && !existing.Begins(lower), thisIs.of(text, lower), thisDid.In(text, all[i].found), all[i].has(saidSo), isOfThem(lower):
 			all[i].lean = lean{alone, before}
 		case leaningALittle.of(text, lower):
 			all[i].lean = lean{aloneALittle, before}
@@ -211,7 +212,7 @@ func isPlainWord(word string) bool {
 func (k known) mentions(all []sentence) []int {
 	var out []int
 	for _, s := range all {
-		if at := strings.Index(s.lower, k.word); at >= 0 && isWhole(s.lower, k.word, at) && k.isToldIn(s.text) {
+		if at := strings.Index(s.lower, k.word); at >= 0 && phrases.IsWhole(s.lower, k.word, at) && k.isToldIn(s.text) {
 			out = append(out, s.position)
 		}
 	}

@@ -7,44 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-)
 
-func TestPhrases(t *testing.T) {
-	t.Parallel()
-	words := list("but|it is|返金|また")
-	var among vocabulary
-	among.add(list("utt|い|?"), false)
-	mark := among.add(words, true)
-	tests := map[string]struct{ in, begins bool }{
-		"but it rained":     {true, true},
-		"button":            {false, false},
-		"so it is.":         {true, false},
-		"but":               {true, true},
-		"全額を返金します。":         {true, false},
-		"また、雨だ。":            {true, true},
-		"it isn't":          {false, false},
-		"it is's":           {true, true}, // an apostrophe ends a word
-		"éit is":            {false, false},
-		"":                  {false, false},
-		"the data base but": {true, false},
-	}
-	for text, want := range tests {
-		if got := words.in(text); got != want.in {
-			t.Errorf("%q has one of them: %t, want %t", text, got, want.in)
-		}
-		if got := among.find(text)&mark != 0; got != want.in {
-			t.Errorf("%q has one of them, found with others: %t, want %t", text, got, want.in)
-		}
-		if got := words.begin(text); got != want.begins {
-			t.Errorf("%q begins with one of them: %t, want %t", text, got, want.begins)
-		}
-	}
-}
+	"github.com/feed-operator/feed-operator/internal/phrases"
+)
 
 // An expression that is not tried on a text would not have matched it.
 func TestGuardsKeepNothingOut(t *testing.T) {
 	t.Parallel()
-	inside := map[string]guarded{
+	inside := map[string]phrases.Guarded{
 		"noiseInside": noiseInside, "pointer": pointer, "question": question, "pointing": pointing, "thisDid": thisDid, "markedPhone": markedPhone, "email": email,
 	}
 	begins := map[string]beginning{
@@ -53,7 +23,7 @@ func TestGuardsKeepNothingOut(t *testing.T) {
 	for _, text := range append(sampleSentences(t), samplesOfNoise...) {
 		s := newSentence(text, 0)
 		for name, g := range inside {
-			if got, want := g.in(text, s.found), g.expression.MatchString(text); got != want {
+			if got, want := g.In(text, s.found), g.Expression.MatchString(text); got != want {
 				t.Errorf("%s of %q: %t, want %t", name, text, got, want)
 			}
 		}
@@ -66,7 +36,7 @@ func TestGuardsKeepNothingOut(t *testing.T) {
 				t.Errorf("%s of %q: %t, want %t", name, text, got, want)
 			}
 		}
-		if phone.MatchString(text) && s.size.digits < 6 || markedPhone.expression.MatchString(text) && s.size.digits < 3 {
+		if phone.MatchString(text) && s.size.digits < 6 || markedPhone.Expression.MatchString(text) && s.size.digits < 3 {
 			t.Errorf("%q has a number of a telephone, and too few digits for one", text)
 		}
 	}

@@ -5,7 +5,6 @@ package extractive
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,8 +30,8 @@ type weight struct {
 func terms(text, language string) []string {
 	text = strings.ToLower(norm.NFKC.String(text))
 	out := make([]string, 0, len(text)/4) // about as many as there are
-	begin := -1        // of the word that goes on
-	before := rune(-1) // the character before, if words have no spaces there
+	begin := -1                           // of the word that goes on
+	before := rune(-1)                    // the character before, if words have no spaces there
 	end := func(at int) {
 		if begin >= 0 {
 			if word := stem(text[begin:at], language); len(word) > 1 {
@@ -255,21 +254,21 @@ func alike(x, y vector) (cosine, held float64) {
 
 var (
 	// pointer sends the reader to something that is not in the summary.
-	pointer = guarded{regexp.MustCompile(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`),
-		pieces("以下|下記|次|別紙|別添|別表|上記|前述|as follows|see below|the following|listed below|shown above|shown below|:")}
-	question = guarded{regexp.MustCompile(`[?？][」』”"')）]?$|(?:でしょう|ません|です|ます|でした|ました)か。$|^(?:――|──|Q[.:：])`), pieces("?|？|か。|――|──|q")}
+	pointer = vocabulary.Guard(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`,
+		"以下|下記|次|別紙|別添|別表|上記|前述|as follows|see below|the following|listed below|shown above|shown below|:")
+	question = vocabulary.Guard(`[?？][」』”"')）]?$|(?:でしょう|ません|です|ます|でした|ました)か。$|^(?:――|──|Q[.:：])`, "?|？|か。|――|──|q.|q:|q：")
 	// method is how a survey was made, which press releases explain before its result.
-	method = words("目的として|目的とし|実施しているもの|有効回答|無作為")
+	method = vocabulary.Words("目的として|目的とし|実施しているもの|有効回答|無作為")
 )
 
 // usefulness lowers the score of sentences that serve badly in a summary: quotes, questions,
 // methods, pointers to what is left out, very short and very long ones.
 func (s *sentence) usefulness() float64 {
 	factor := s.cues()
-	if pointer.in(s.text, s.found) {
+	if pointer.In(s.text, s.found) {
 		factor *= 0.6
 	}
-	if question.in(s.text, s.found) {
+	if question.In(s.text, s.found) {
 		factor *= 0.3
 	}
 	if s.has(method) {
