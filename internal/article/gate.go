@@ -19,8 +19,7 @@ import (
 const maxBehindGate = 4000
 
 var (
-	gateLine   = regexp.MustCompile(`(?i)` + gateWords)
-	loginLine  = regexp.MustCompile(`(?i)` + loginWords)
+	gateLine   = signs.Guard(`(?i)`+gateWords, gateSigns)
 	loginTitle = regexp.MustCompile(`(?i)^(?:(?:member |subscriber )?(?:log ?in|sign ?in)|please (?:log|sign) ?in|(?:会員)?ログイン(?:ページ|画面)?|会員(?:の)?認証)$`)
 	titleParts = regexp.MustCompile(`\s[-–—:|·»]\s|\s*[｜|]\s*`)
 )
@@ -44,13 +43,14 @@ func findGate(document *html.Node) gate {
 	for line := range strings.Lines(render(withoutHidden(document))) {
 		line = oneLine(line)
 		unquoted := quoted.ReplaceAllString(line, "")
+		shown := signs.Find(strings.ToLower(unquoted))
 		switch {
 		case line == "":
 			continue
-		case len(line) <= 2*maxNavigationLine && gateLine.MatchString(unquoted):
+		case len(line) <= 2*maxNavigationLine && gateLine.In(unquoted, shown):
 			found.notice = line
 			return found
-		case loginLine.MatchString(unquoted):
+		case loginWords.In(unquoted, shown):
 			if form = append(form, line); len(form) == fewest {
 				for _, part := range form {
 					delete(found.above, part)

@@ -94,8 +94,9 @@ func isPrintable(r rune) bool {
 
 // isWide says whether a character is of a writing that sets no spaces between words.
 func isWide(r rune) bool {
-	return r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef || r == 'ー' ||
-		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+	const first = 0x2e80 // of all of them
+	return r >= first && (r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef || r == 'ー' ||
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
 }
 
 // isNavigation says whether a line is a breadcrumb, a menu, or what a site puts on each page.
