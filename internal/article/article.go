@@ -212,7 +212,7 @@ func (a Article) finished() Article {
 
 func notReady(from, text string) string {
 	message := fmt.Sprintf("The page at %s has no readable article text yet, and neither has the feed", host(from))
-	if stub := stubOf(text); stub != "" {
+	if stub := StubOf(text); stub != "" {
 		return message + ": there is only " + stub + "."
 	}
 	return message + "."

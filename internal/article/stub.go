@@ -128,11 +128,11 @@ func ink(text string) int {
 // place of one.
 func isArticle(text string) bool {
 	total := ink(text)
-	return total >= minArticle && (total > maxPlaceholder || !placeholder.In(text, signs.Find(strings.ToLower(text)))) && stubOf(text) == ""
+	return total >= minArticle && (total > maxPlaceholder || !placeholder.In(text, signs.Find(strings.ToLower(text)))) && StubOf(text) == ""
 }
 
-// stubOf says what a text is that stands in the place of an article; empty where it does not.
-func stubOf(text string) string {
+// StubOf says what a text is that stands in the place of an article; empty where it does not.
+func StubOf(text string) string {
 	if ink(text) > maxStub {
 		return ""
 	}

@@ -53,7 +53,7 @@ func TestStubs(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := stubOf(test.text); got != test.want {
+			if got := StubOf(test.text); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 			if isArticle(test.text) != (test.want == "") {

@@ -1,0 +1,86 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/provider/extractive"
+)
+
+const (
+	// mostForText is how much processor time each step may take, in milliseconds, for a text of textSize bytes.
+	mostForText = 0.5
+	textSize    = 2 << 10
+)
+
+// textSamples are articles of about that size. So many characters of each are about as long as a text may be that stands in the place
+// of an article, such as a notice to subscribe; longer ones are not searched for such a thing.
+var textSamples = []struct {
+	language, file string
+	beginning      int
+}{
+	{"English", "en-press-release.txt", 950},
+	{"Japanese", "ja-ministry-survey.txt", 480},
+}
+
+// measureText measures what it takes to summarize a text without a model, and to see that it is an article.
+func measureText(ctx context.Context, _ *plane, o options) (rows []row, _ error) {
+	rounds := 2_000
+	if o.short {
+		rounds = 100
+	}
+	for _, sample := range textSamples {
+		progress("Summarizing the same %s text %d times …", sample.language, rounds)
+		content, err := os.ReadFile(filepath.Join(o.root, "internal/provider/extractive/testdata/articles", sample.file))
+		if err != nil {
+			return nil, err
+		}
+		parts := strings.SplitN(string(content), "---\n", 3) // title, description, text
+		if len(parts) < 3 {
+			return nil, fmt.Errorf("%s has no text", sample.file)
+		}
+		request := provider.Request{Title: strings.TrimSpace(parts[0]), Text: parts[2], MaxCharacters: v1alpha1.DefaultMaxCharacters}
+		summarize, err := costOf(rounds, len(request.Text), func() error {
+			_, err := extractive.New().Generate(ctx, request)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("summarize %s: %w", sample.file, err)
+		}
+		beginning := string([]rune(request.Text)[:sample.beginning])
+		search, err := costOf(rounds, len(beginning), func() error {
+			if stub := article.StubOf(beginning); stub != "" {
+				return fmt.Errorf("%s was taken for %s", sample.file, stub)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows,
+			atMost(fmt.Sprintf("built-in summary of 2 KB of %s, processor time", sample.language), fmt.Sprintf("%.2f ms", summarize), summarize, mostForText, " ms"),
+			atMost(fmt.Sprintf("2 KB of %s searched for signs of a page without its article", sample.language), fmt.Sprintf("%.2f ms", search), search, mostForText, " ms"))
+	}
+	return rows, nil
+}
+
+// costOf is the processor time of this process for each round of work on a text of so many bytes, in milliseconds for textSize of them.
+func costOf(rounds, size int, work func() error) (float64, error) {
+	used := cpuUsed()
+	for range rounds {
+		if err := work(); err != nil {
+			return 0, err
+		}
+	}
+	spent := cpuUsed().since(used).self
+	return spent.Seconds() * 1000 / float64(rounds) * textSize / float64(size), nil
+}
