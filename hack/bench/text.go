@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// mostForText is how much processor time each step may take, in milliseconds, for a text of textSize bytes.
+	// mostForText is how much processor time each of the two may take, in milliseconds, for a text of textSize bytes.
 	mostForText = 0.5
 	textSize    = 2 << 10
 )
@@ -67,10 +67,14 @@ func measureText(ctx context.Context, _ *plane, o options) (rows []row, _ error)
 			return nil, err
 		}
 		rows = append(rows,
-			atMost(fmt.Sprintf("built-in summary of 2 KB of %s, processor time", sample.language), fmt.Sprintf("%.2f ms", summarize), summarize, mostForText, " ms"),
-			atMost(fmt.Sprintf("2 KB of %s searched for signs of a page without its article", sample.language), fmt.Sprintf("%.2f ms", search), search, mostForText, " ms"))
+			inTime(fmt.Sprintf("2 KB of %s, processor time of the built-in summary", sample.language), summarize),
+			inTime(fmt.Sprintf("2 KB of %s, search for signs that the article is missing", sample.language), search))
 	}
 	return rows, nil
+}
+
+func inTime(what string, cost float64) row {
+	return atMost(what, fmt.Sprintf("%.2f ms", cost), cost, mostForText, " ms")
 }
 
 // costOf is the processor time of this process for each round of work on a text of so many bytes, in milliseconds for textSize of them.

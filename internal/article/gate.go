@@ -19,7 +19,7 @@ import (
 const maxBehindGate = 4000
 
 var (
-	gateLine   = signs.Guard(`(?i)`+gateWords, gateSigns)
+	gateLine   = signs.Guard(regexp.MustCompile(`(?i)`+gateWords), gateSigns)
 	loginTitle = regexp.MustCompile(`(?i)^(?:(?:member |subscriber )?(?:log ?in|sign ?in)|please (?:log|sign) ?in|(?:会員)?ログイン(?:ページ|画面)?|会員(?:の)?認証)$`)
 	titleParts = regexp.MustCompile(`\s[-–—:|·»]\s|\s*[｜|]\s*`)
 )

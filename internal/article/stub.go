@@ -27,11 +27,11 @@ const (
 var signs phrases.Vocabulary
 
 // placeholder finds what a page says as long as it has nothing to say.
-var placeholder = signs.Guard(`(?i)coming soon|under construction|under maintenance|page is being prepared|will be (?:published|available) (?:soon|shortly)|`+
+var placeholder = signs.Guard(regexp.MustCompile(`(?i)coming soon|under construction|under maintenance|page is being prepared|will be (?:published|available) (?:soon|shortly)|`+
 	`please (?:enable|turn on) javascript|javascript is (?:disabled|required)|requires javascript|enable javascript|just a moment|`+
 	`checking your browser|verify(?:ing)? (?:that )?you are (?:a )?human|please wait|\bloading(?:\.\.\.|…)|page not found|404 not found|access denied|`+
 	`準備中|作成中|工事中|近日公開|しばらくお待ち|メンテナンス中|読み込み中|`+
-	`javascript(?:を|が)(?:有効|無効|オン|オフ)|ページが見つかりません|ページは存在しません|お探しのページ`,
+	`javascript(?:を|が)(?:有効|無効|オン|オフ)|ページが見つかりません|ページは存在しません|お探しのページ`),
 	"coming soon|under construction|under maintenance|being prepared|will be published|will be available|javascript|just a moment|"+
 		"checking your browser|verify|please wait|loading|page not found|404 not found|access denied|"+
 		"準備中|作成中|工事中|近日公開|しばらくお待ち|メンテナンス中|読み込み中|ページが見つかりません|ページは存在しません|お探しのページ")
@@ -64,19 +64,19 @@ const gateSigns = "会員|有料|購読|ログイン|続きを|続きは|全文�
 	"subscribe|sign up|register|log in|login|logged in|sign in|join|to continue reading|to keep reading|members|users|limit|free articles"
 
 // loginWords are what a form to log in says.
-var loginWords = signs.Guard(`(?i)パスワード|ログイン(?:ID|してください|する|$)|ユーザー(?:名|ID)|新規(?:会員)?登録|`+
+var loginWords = signs.Guard(regexp.MustCompile(`(?i)パスワード|ログイン(?:ID|してください|する|$)|ユーザー(?:名|ID)|新規(?:会員)?登録|`+
 	`\bpassword\b|`+
-	`^(?:log ?in|sign ?in|sign up|register|username|user name|e-?mail(?: address)?|remember me|create (?:an )?account)\b.{0,30}$|please (?:log|sign) in`,
+	`^(?:log ?in|sign ?in|sign up|register|username|user name|e-?mail(?: address)?|remember me|create (?:an )?account)\b.{0,30}$|please (?:log|sign) in`),
 	"パスワード|ログイン|ユーザー名|ユーザーid|新規登録|新規会員登録|password|log in|login|sign in|signin|sign up|register|username|user name|email|e-mail|"+
 		"remember me|create account|create an account")
 
 var stubs = []stub{
 	{
 		// The beginning of the article may stand before it.
-		words: signs.Guard(`(?i)`+gateWords+
+		words: signs.Guard(regexp.MustCompile(`(?i)`+gateWords+
 			`|^(?:有料(?:会員)?(?:限定)?(?:記事)?|会員限定(?:記事|コンテンツ)?|購読者限定(?:記事)?|登録会員限定)$|`+
 			`(?:subscribe|sign up|register|log ?in|sign in|join)(?: now| today)? to (?:access|view)|`+
-			`already (?:a |have a |an? )?(?:subscriber|subscription|member|account)\b.{0,12}\?|^(?:subscribers?|members?)[- ]only(?: (?:article|content))?$`,
+			`already (?:a |have a |an? )?(?:subscriber|subscription|member|account)\b.{0,12}\?|^(?:subscribers?|members?)[- ]only(?: (?:article|content))?$`),
 			gateSigns+"|already |member"),
 		rest: 400, is: "a notice for those who have not subscribed or logged in",
 	},
@@ -85,21 +85,21 @@ var stubs = []stub{
 		rest:  60, is: "a form to log in",
 	},
 	{
-		words: signs.Guard(`(?i)cookie|クッキー|\bconsent\b|privacy (?:policy|settings)|プライバシー(?:ポリシー|設定)|^(?:accept|reject|agree|同意)`,
+		words: signs.Guard(regexp.MustCompile(`(?i)cookie|クッキー|\bconsent\b|privacy (?:policy|settings)|プライバシー(?:ポリシー|設定)|^(?:accept|reject|agree|同意)`),
 			"cookie|クッキー|consent|privacy policy|privacy settings|プライバシーポリシー|プライバシー設定|accept|reject|agree|同意"),
 		rest: 60, is: "a notice about cookies",
 	},
 	{
-		words: signs.Guard(`(?i)(?:the|this|that) (?:page|article|content|url)(?: that)?(?: you(?:'re|’re| are| were| have)? ?(?:looking for|requested|trying to (?:access|reach|view)))?,? (?:may have been |has been |was |is |could |can ?|does ?|might have been )?(?:not|no longer|n['’]t|moved|removed|deleted|expired)|`+
+		words: signs.Guard(regexp.MustCompile(`(?i)(?:the|this|that) (?:page|article|content|url)(?: that)?(?: you(?:'re|’re| are| were| have)? ?(?:looking for|requested|trying to (?:access|reach|view)))?,? (?:may have been |has been |was |is |could |can ?|does ?|might have been )?(?:not|no longer|n['’]t|moved|removed|deleted|expired)|`+
 			`\b404\b|go(?: back)? to (?:the |our )?home ?page|use (?:the|our) search|`+
 			`お探しの(?:ページ|記事|コンテンツ)|指定された(?:ページ|URL|記事|アドレス)|(?:ページ|記事)(?:は|が)(?:存在しま|見つかりま|削除さ|移動し)|`+
-			`(?:掲載|公開|配信)(?:期間)?(?:は|が|を)終了(?:し|いた)|URLを?(?:ご?確認|お確かめ)|トップページ(?:から|へ)`,
+			`(?:掲載|公開|配信)(?:期間)?(?:は|が|を)終了(?:し|いた)|URLを?(?:ご?確認|お確かめ)|トップページ(?:から|へ)`),
 			"the page|this page|that page|the article|this article|that article|the content|this content|that content|the url|this url|that url|"+
 				"404|homepage|home page|use the search|use our search|お探しの|指定された|ページは|ページが|記事は|記事が|終了|url|トップページ"),
 		rest: 60, is: "a notice that there is no such page",
 	},
 	{
-		words: signs.Guard(`(?i)javascript|ジャバスクリプト|(?:supported|modern|different|推奨) ?(?:browser|ブラウザ)|ブラウザ(?:の設定|ー?をご)|ad ?blocker|広告ブロック`,
+		words: signs.Guard(regexp.MustCompile(`(?i)javascript|ジャバスクリプト|(?:supported|modern|different|推奨) ?(?:browser|ブラウザ)|ブラウザ(?:の設定|ー?をご)|ad ?blocker|広告ブロック`),
 			"javascript|ジャバスクリプト|browser|ブラウザ|adblocker|ad blocker|広告ブロック"),
 		rest: 60, is: "a notice about the browser",
 	},

@@ -4,6 +4,7 @@
 package phrases_test
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/feed-operator/feed-operator/internal/phrases"
@@ -49,8 +50,8 @@ func TestPhrases(t *testing.T) {
 func TestExpressionsAreTriedWhereAPieceIs(t *testing.T) {
 	t.Parallel()
 	var vocabulary phrases.Vocabulary
-	question := vocabulary.Guard(`\?$|か。$`, "?|か。")
-	broken := vocabulary.Guard(`yes`, "no") // a piece that the expression does not need
+	question := vocabulary.Guard(regexp.MustCompile(`\?$|か。$`), "?|か。")
+	broken := vocabulary.Guard(regexp.MustCompile(`yes`), "no") // a piece that the expression does not need
 	tests := map[string]bool{"Why?": true, "Why? Because.": false, "何か。": true, "何かある。": false, "yes": false, "": false}
 	for text, want := range tests {
 		found := vocabulary.Find(text)

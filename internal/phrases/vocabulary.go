@@ -83,8 +83,8 @@ type Guarded struct {
 }
 
 // Guard makes one. Each alternative of the expression needs one of the pieces, in small letters, to match.
-func (v *Vocabulary) Guard(expression, pieces string) Guarded {
-	return Guarded{regexp.MustCompile(expression), v.Pieces(pieces)}
+func (v *Vocabulary) Guard(expression *regexp.Regexp, pieces string) Guarded {
+	return Guarded{expression, v.Pieces(pieces)}
 }
 
 // In says whether the expression matches a text, in which Find has found some lists.

@@ -24,9 +24,9 @@ var (
 		"決めた|決定し|合意し|発表し|開発しました|開発した|開始し|始めた|可決し|命じた|公開しました|悪用|実行でき|読み取れ|更新してください|中止してください|" +
 		"返金|結果として|なりました|減りました|増えました|短縮し|判明し|失敗しました|見込み|方針|廃止した|追加し|加わり|目玉は|おそれがあ|可能性があ|寄せられ|失われ|流出し|漏えいし")
 	// phatic are words to the reader, of thanks, of excuse and of pride, which say nothing of the matter.
-	phatic = vocabulary.Words("excited to|thrilled|we are proud|proud day|proud to|delighted|pleased to announce|are pleased to|happy to announce|happy to publish|" +
-		"happy to share|we are happy|honoured to|honored to|thank you|thanks to everyone|thanks to all|special thanks|many thanks|for reporting|grateful|" +
-		"apologise|apologize|we are sorry|we're sorry|extremely seriously|very seriously|let you down|here is what|here's what|" +
+	phatic = vocabulary.Words("excited to|thrilled|we are proud|proud day|proud to|delighted|pleased to announce|are pleased to|happy to announce|" +
+		"happy to publish|happy to share|we are happy|honoured to|honored to|thank you|thanks to everyone|thanks to all|special thanks|many thanks|for reporting|" +
+		"grateful|apologise|apologize|we are sorry|we're sorry|extremely seriously|very seriously|let you down|here is what|here's what|" +
 		"stay tuned|join us|let us know|want to hear from|love to hear|tell us|we encourage|we hope|feel free|incident has been resolved|incident affected:|" +
 		"being implemented|monitoring the results|currently investigating|we are looking into|we are hiring|we're hiring|discuss this|in this post|" +
 		"let's get into|let's get started|let's dive|we will explain|important milestone|from all over the world|download it from|from our website|on our website|" +
@@ -105,8 +105,8 @@ func facts(text string) float64 {
 var (
 	ofWeight = phrases.Parse("solution|remedy|hazard|incidents|mitigation|workaround|remediation|impact|cause|root cause|what happened|results|findings|" +
 		"summary|fix|what we found|resolution|対策|影響|原因|結果|概要|脆弱性の内容|まとめ|詳細情報|修正")
-	ofOutcome = phrases.Parse("main points|key points|key findings|key facts|highlights|at a glance|judgment|judgement|decision|ruling|verdict|outcome|conclusion|" +
-		"結論|判決|主文|要旨|要点|ポイント")
+	ofOutcome = phrases.Parse("main points|key points|key findings|key facts|highlights|at a glance|judgment|judgement|decision|ruling|verdict|outcome|" +
+		"conclusion|結論|判決|主文|要旨|要点|ポイント")
 	ofStage      = phrases.Parse("investigating|monitoring|調査中|対応中|確認中|監視中")
 	ofBackground = phrases.Parse("background|history|context|introduction|method|methods|methodology|data sources|line-ups|" +
 		"背景|経緯|はじめに|調査の概要|調査概要|調査方法")

@@ -32,12 +32,12 @@ var (
 	counting = phrases.Parse("the first|the second|the third|the fourth|the last|the latter|the former|the other|the others|another|second|third|" +
 		"一つ目|二つ目|三つ目|1つ目|2つ目|3つ目|１つ目|２つ目|第二に|第三に|前者|後者|もう一")
 	// thisDid is a sentence in which "this" is all that was told before.
-	thisDid        = vocabulary.Guard(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`, "this |these ")
+	thisDid        = vocabulary.Guard(regexp.MustCompile(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`), "this |these ")
 	thisIs         = beginning{regexp.MustCompile(`(?i)^(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?)\b`), []string{"th"}}
 	leaningALittle = beginning{regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏市町村県校行]|両[者社氏国市]|この[^たほ度]|その[^他ほ])`), []string{"th", "こ", "そ", "同", "両"}}
 	// pointing speaks of something that stands beside the text on its page.
-	pointing = vocabulary.Guard(`(?i)^(?:the )?(?:(?:above|following|next) )?(?:graph|chart|figure|diagram|picture|photo|image|map|screenshot|table)s? (?:above|below|shows?|here|on the (?:left|right))\b|`+
-		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`,
+	pointing = vocabulary.Guard(regexp.MustCompile(`(?i)^(?:the )?(?:(?:above|following|next) )?(?:graph|chart|figure|diagram|picture|photo|image|map|screenshot|table)s? (?:above|below|shows?|here|on the (?:left|right))\b|`+
+		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`),
 		"graph|chart|figure|diagram|picture|photo|image|map|screenshot|table|グラフ|図|表|写真|画像|地図|動画|イラスト")
 	// saidSo are words within a sentence, or at the end of one that gives the reason for what was said before.
 	saidSo = vocabulary.Words("からだ。|からです。|ためだ。|ためです。|計算だ。|計算です。|計算になる。|in the meantime|" +

@@ -43,7 +43,7 @@ var (
 	}}
 
 	// Sentences with this in them speak to the visitor of the page.
-	noiseInside = vocabulary.Guard(`(?i)(?:`+
+	noiseInside = vocabulary.Guard(regexp.MustCompile(`(?i)(?:`+
 		`\bread more(?: (?:about|at|on|here)\b|[^a-z]*$)|\b(?:continue reading|keep reading|click here|`+
 		`subscribe\b.{0,20}newsletter|all rights reserved|(?:our|see|read|to) (?:the |our )?(?:privacy policy|terms (?:of|and))|(?:site|we) uses? cookies|`+
 		`your browser (?:does|is)|please enable javascript|leave a comment|thanks for reading|thank you for reading|`+
@@ -53,7 +53,7 @@ var (
 		`(?:メルマガ|メールマガジン).{0,10}(?:登録|購読|配信中)|(?:会員|無料)登録(?:は|が必要|して)|`+
 		`お?問い?合わ?せ(?:先|は|くだ|下さ|フォーム)|までご連絡|ご連絡(?:くだ|下さ)|ご(?:覧|参照|了承)(?:くだ|下さ|いた)|`+
 		`ページの(?:先頭|トップ)|adobe.{0,30}(?:必要です|ダウンロード)|(?:cookie|クッキー)を(?:使用|利用)し|JavaScriptを有効|最後までお読み`+
-		`)`, "read more|continue reading|keep reading|click here|newsletter|all rights reserved|privacy policy|terms of|terms and|use cookies|"+
+		`)`), "read more|continue reading|keep reading|click here|newsletter|all rights reserved|privacy policy|terms of|terms and|use cookies|"+
 		"uses cookies|your browser|enable javascript|leave a comment|for reading|for more |for further |for additional |please contact|please visit|"+
 		"please see|forward-looking|appeared first on|originally appeared|originally published|affiliate |"+
 		"続きを読む|もっと見る|無断|著作権は|シェアする|シェアして|フォローし|フォローを|メルマガ|メールマガジン|会員登録|無料登録|問い合わせ|問い合せ|問合わせ|問合せ|"+
@@ -69,9 +69,9 @@ var (
 
 	// A number of a telephone has six digits at least, after a mark of one three; and an address has an @.
 	phone       = regexp.MustCompile(`[0-9０-９]{2,4}[-‐‑–−－ー][0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[(（][0-9０-９]{2,5}[)）] ?[0-9０-９]{1,4}[-‐‑–−－ー][0-9０-９]{3,4}|[0-9０-９]{2,5}[(（][0-9０-９]{1,4}[)）][0-9０-９]{3,4}`)
-	markedPhone = vocabulary.Guard(`(?i)\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,}|(?:\b(?:tel|telefon|phone|fax)\b|電話|内線|ＴＥＬ|ＦＡＸ)[^0-9０-９]{0,6}[0-9０-９]{3}`,
+	markedPhone = vocabulary.Guard(regexp.MustCompile(`(?i)\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,}|(?:\b(?:tel|telefon|phone|fax)\b|電話|内線|ＴＥＬ|ＦＡＸ)[^0-9０-９]{0,6}[0-9０-９]{3}`),
 		"+|tel|phone|fax|電話|内線|ｔｅｌ|ｆａｘ")
-	email = vocabulary.Guard(`[A-Za-z0-9._%+-]+[@＠][A-Za-z0-9-]+\.[A-Za-z]`, "@|＠")
+	email = vocabulary.Guard(regexp.MustCompile(`[A-Za-z0-9._%+-]+[@＠][A-Za-z0-9-]+\.[A-Za-z]`), "@|＠")
 
 	// onlyDate is a line that holds nothing but a date: numbers and marks, and the words of dates.
 	onlyDate = regexp.MustCompile(`(?i)^(?:\PL|[0-9](?:st|nd|rd|th)\b|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|` +

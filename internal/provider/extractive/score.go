@@ -5,6 +5,7 @@ package extractive
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -254,9 +255,9 @@ func alike(x, y vector) (cosine, held float64) {
 
 var (
 	// pointer sends the reader to something that is not in the summary.
-	pointer = vocabulary.Guard(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`,
+	pointer = vocabulary.Guard(regexp.MustCompile(`(?i)(?:以下|下記|次|別紙|別添|別表|上記|前述)[^。]{0,12}(?:とおり|通り|示)|\b(?:as follows|see below|the following|listed below|shown (?:above|below))\b|:$`),
 		"以下|下記|次|別紙|別添|別表|上記|前述|as follows|see below|the following|listed below|shown above|shown below|:")
-	question = vocabulary.Guard(`[?？][」』”"')）]?$|(?:でしょう|ません|です|ます|でした|ました)か。$|^(?:――|──|Q[.:：])`, "?|？|か。|――|──|q.|q:|q：")
+	question = vocabulary.Guard(regexp.MustCompile(`[?？][」』”"')）]?$|(?:でしょう|ません|です|ます|でした|ました)か。$|^(?:――|──|Q[.:：])`), "?|？|か。|――|──|q.|q:|q：")
 	// method is how a survey was made, which press releases explain before its result.
 	method = vocabulary.Words("目的として|目的とし|実施しているもの|有効回答|無作為")
 )
