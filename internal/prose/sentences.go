@@ -20,6 +20,20 @@ const (
 	closers = "」』）)〉》】〕］]}”’»"
 )
 
+// nesting is 1 for openers and -1 for closers, but for ‘ and ’: the latter is an apostrophe, too.
+var nesting = func() map[rune]int {
+	out := map[rune]int{}
+	for _, r := range openers {
+		out[r] = 1
+	}
+	for _, r := range closers {
+		out[r] = -1
+	}
+	delete(out, '‘')
+	delete(out, '’')
+	return out
+}()
+
 // Sentences cuts a text into sentences, without the space around them; a heading counts as one.
 // Those longer than MaxSentence are left out. The language is that of the text, as an ISO 639-1
 // code such as "ja"; where it is not known, it is empty.
@@ -115,15 +129,10 @@ func quoteEnd(text string, pieces []span, i int) int {
 			break
 		}
 		for _, r := range text[pieces[j].start:pieces[j].end] {
-			switch {
-			case r == '‘' || r == '’': // also an apostrophe
-			case r == '"':
+			if r == '"' {
 				straight = !straight
-			case strings.ContainsRune(openers, r):
-				depth++
-			case strings.ContainsRune(closers, r):
-				depth = max(depth-1, 0)
 			}
+			depth = max(depth+nesting[r], 0)
 		}
 		if depth == 0 && !straight {
 			return j

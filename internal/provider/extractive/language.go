@@ -26,6 +26,8 @@ func detectLanguage(text string) string {
 			if !unicode.IsLetter(r) {
 				continue
 			}
+		case r >= '一' && r <= '龥': // most of them, without a look into the tables
+			han++
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
 			kana++
 		case unicode.Is(unicode.Hangul, r):
