@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -82,34 +80,6 @@ func (sized) write(context.Context, *v1alpha1.FeedItem, int) (*v1alpha1.FeedItem
 	return nil, nil
 }
 func (s sized) putAway() int64 { return int64(s) }
-
-// Posted is postedMemories.
-type Posted struct{ memories *postedMemories }
-
-// NewPosted makes one that reads what a client has, and keeps so many posts in memory.
-func NewPosted(clock clock.WithDelayedExecution, c client.Client, most int64) Posted {
-	return Posted{&postedMemories{Clock: clock, Client: c, Live: c, Most: most}}
-}
-
-// Ask asks what was posted to a destination.
-func (p Posted) Ask(ctx context.Context, destination types.NamespacedName) error {
-	_, err := p.memories.at(ctx, target{destination: destination})
-	return err
-}
-
-// InMemory is how many posts are in memory, and how many it believes to be.
-func (p Posted) InMemory() (posts, believed int64) {
-	p.memories.mu.Lock()
-	defer p.memories.mu.Unlock()
-	for _, memory := range p.memories.known {
-		memory.mu.Lock()
-		if memory.book != nil {
-			posts += int64(memory.book.Len())
-		}
-		memory.mu.Unlock()
-	}
-	return posts, p.memories.posts.Load()
-}
 
 // FoundPosts is foundPosts.
 type FoundPosts struct{ found foundPosts }

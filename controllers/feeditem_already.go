@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
@@ -25,17 +26,13 @@ import (
 const heldAgain = 5 * time.Second
 
 // targetOf is where a destination posts, as far as that is known: it has to be asked for its account.
-func targetOf(described *v1alpha1.FeedDestination, to *publisher) (target, bool) {
-	where := target{destination: client.ObjectKeyFromObject(described), server: feed.CanonicalURL(described.Spec.Mastodon.Server)}
-	switch {
-	case to != nil:
-		where.server, where.account = feed.CanonicalURL(to.address), to.server.Account
-	case described.Status.Server != nil:
-		where.account = described.Status.Server.Account
-	default:
-		return target{}, false
+func targetOf(described *v1alpha1.FeedDestination, to *publisher) (postmemory.Target, bool) {
+	if to == nil {
+		return postmemory.TargetOf(described)
 	}
-	return where, true
+	return postmemory.Target{
+		Destination: client.ObjectKeyFromObject(described), Server: feed.CanonicalURL(to.address), Account: to.server.Account,
+	}, true
 }
 
 // skip ends an item that needs no summary, because its entry was posted before wherever it is to be posted; or has it wait for
@@ -76,11 +73,11 @@ func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.Feed
 		if _, _, _, seen := r.Services.Standing(p.resource); !p.known {
 			return nil, !seen && p.unavailable == "", nil
 		}
-		memory, err := r.Posted.at(ctx, p.target)
+		memory, err := r.Posted.At(ctx, p.target)
 		if err != nil {
 			return nil, false, err
 		}
-		post, found, err := memory.find(ctx, posted.OfItem(item, derive.FeedOf(source)))
+		post, found, err := memory.Find(ctx, posted.OfItem(item, derive.FeedOf(source)))
 		if err != nil || !found {
 			return nil, false, err
 		}
@@ -99,35 +96,35 @@ func (r *FeedItemReconciler) postedBefore(ctx context.Context, p *post, item *v1
 	if p.to == nil || source.PostsAgain(p.destination) {
 		return nil, "", nil
 	}
-	memory, err := r.Posted.at(ctx, p.target)
+	memory, err := r.Posted.At(ctx, p.target)
 	if err != nil {
 		return nil, "", err
 	}
 	identity := posted.OfItem(item, derive.FeedOf(source))
-	post, found, err := memory.find(ctx, identity)
+	post, found, err := memory.Find(ctx, identity)
 	if err != nil || found {
 		return &post, "", err
 	}
-	holder, other, err := memory.holder(ctx, identity, item)
+	holder, other, err := memory.Holder(ctx, identity, item)
 	if err != nil || !other {
 		return nil, "", err
 	}
-	if holder.gone && !holder.settled.After(r.Clock.Now()) {
+	if holder.Gone && !holder.Settled.After(r.Clock.Now()) {
 		p.doubt = &holder
 		return nil, "", nil
 	}
-	return nil, holder.item.Name, nil
+	return nil, holder.Item.Name, nil
 }
 
 // hold keeps the entry of an item for the post that is about to be claimed. It returns false where there is to be none: another
 // item is at it, or has posted it before.
-func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (before *posted.Post, mine bool) {
+func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, now time.Time) (before *posted.Post, mine bool) {
 	if source.PostsAgain(p.destination) {
 		return nil, true
 	}
-	now := p.memory.all.Clock.Now()
-	before, mine = p.memory.reserve(posted.OfItem(item, derive.FeedOf(source)), item, attempt{
-		since: now, settled: now.Add(p.timeout + lifecycle.SettleTime), textHash: destination.TextHash(p.publication),
+
+	before, mine = p.memory.Reserve(posted.OfItem(item, derive.FeedOf(source)), item, postmemory.Attempt{
+		Since: now, Settled: now.Add(p.timeout + lifecycle.SettleTime), TextHash: destination.TextHash(p.publication),
 	})
 	if mine {
 		p.holds = item.UID
@@ -139,7 +136,7 @@ func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (befor
 func (r *FeedItemReconciler) endDoubt(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post,
 	row v1alpha1.Delivery,
 ) *lifecycle.DeliveryOutcome {
-	row.FirstAttemptTime, row.TextHash = &metav1.Time{Time: p.doubt.since}, p.doubt.textHash
+	row.FirstAttemptTime, row.TextHash = &metav1.Time{Time: p.doubt.Since}, p.doubt.TextHash
 	outcome := r.find(ctx, item, source, p, &row)
 	switch {
 	case ctx.Err() != nil:
@@ -154,7 +151,7 @@ func (r *FeedItemReconciler) endDoubt(ctx context.Context, item *v1alpha1.FeedIt
 // written: otherwise it would be posted with the next try.
 func (p *post) doubtEnded(written bool) {
 	if p.doubt != nil && p.decided != nil && (p.decided.Posted || p.decided.Missing || p.decided.Unverifiable && written) {
-		p.memory.release(p.doubt.uid)
+		p.memory.Release(p.doubt.UID)
 	}
 }
 
@@ -164,7 +161,7 @@ func (p *post) letGo(written *v1alpha1.FeedItem) {
 		return
 	}
 	if row := lifecycle.RowOf(written, p.destination); row == nil || !lifecycle.MustLook(row) {
-		p.memory.release(p.holds)
+		p.memory.Release(p.holds)
 		p.holds = ""
 	}
 }
@@ -174,7 +171,7 @@ func (r *FeedItemReconciler) remember(ctx context.Context, item *v1alpha1.FeedIt
 	if outcome == nil || !outcome.Posted || p.memory == nil {
 		return
 	}
-	p.memory.remember(ctx, item.UID, posted.OfItem(item, derive.FeedOf(p.source)), outcome.URL)
+	p.memory.Remember(ctx, item.UID, posted.OfItem(item, derive.FeedOf(p.source)), outcome.URL)
 }
 
 // alreadyPosted is the outcome of a delivery that is not made.

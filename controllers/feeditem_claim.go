@@ -29,7 +29,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	var unfit error
 	if p.to != nil {
 		var err error
-		if p.memory, err = r.Posted.at(ctx, p.target); err != nil {
+		if p.memory, err = r.Posted.At(ctx, p.target); err != nil {
 			return nil, err // nothing is posted before it is known what was
 		}
 		if p.decided == nil && p.doubt != nil {
@@ -111,7 +111,7 @@ func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1
 	case unfit != nil:
 		settle(r.deliveryFailed(p, unfit))
 	default:
-		before, mine := p.hold(item, source)
+		before, mine := p.hold(item, source, now)
 		if before != nil {
 			settle(p.alreadyPosted(*before))
 		}

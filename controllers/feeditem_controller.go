@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -46,7 +47,7 @@ type FeedItemReconciler struct {
 	// Services knows the providers and destinations.
 	Services *services.Services
 	// Posted knows what was posted to the destinations.
-	Posted *postedMemories
+	Posted *postmemory.Memories
 	// Builtin writes summaries where a source names no provider.
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt.

@@ -152,7 +152,7 @@ func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn,
 	if p.publication, err = r.compose(p, item, source); err != nil {
 		return nil
 	}
-	if p.memory, err = r.Posted.at(ctx, p.target); err != nil {
+	if p.memory, err = r.Posted.At(ctx, p.target); err != nil {
 		return nil
 	}
 	before, holder, err := r.postedBefore(ctx, p, item, wants)
@@ -163,7 +163,7 @@ func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn,
 		outcome.AlreadyPosted = append(outcome.AlreadyPosted, lifecycle.AlreadyPosted{Destination: name, URL: before.URL})
 		return nil
 	}
-	if _, mine := p.hold(item, wants); !mine {
+	if _, mine := p.hold(item, wants, r.Clock.Now()); !mine {
 		return nil
 	}
 	taken, free := turn.Try(deliveryRank(item), toPost(p.resource)...)

@@ -230,8 +230,8 @@ func (o *otherPosts) placeOf(key client.ObjectKey) string {
 	err := o.reconciler.Client.Get(o.ctx, key, &described)
 	if err == nil && described.Status.ObservedGeneration == described.Generation &&
 		meta.IsStatusConditionTrue(described.Status.Conditions, v1alpha1.ConditionReady) {
-		if where, can := targetOf(&described, nil); can && where.account != "" {
-			o.places[key] = where.server + " " + where.account
+		if where, can := targetOf(&described, nil); can && where.Account != "" {
+			o.places[key] = where.Server + " " + where.Account
 		}
 	}
 	return o.places[key]

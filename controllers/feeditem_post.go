@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
@@ -41,13 +42,13 @@ type post struct {
 	// reconcile that began it.
 	ticket, place *schedule.Ticket
 	// where it posts, if that is known, and what was posted there.
-	target target
+	target postmemory.Target
 	known  bool
-	memory *postedMemory
+	memory *postmemory.Memory
 	// heldBy is the item that posts the same entry there now, or may have posted it.
 	heldBy string
 	// doubt is set where an item that is gone may have posted the entry.
-	doubt *reservation
+	doubt *postmemory.Reservation
 	// holds is the item whose entry is kept for this post.
 	holds types.UID
 	// publication is what is posted, made when there is a ticket.
@@ -105,7 +106,7 @@ func (p *post) giveBack() {
 		p.place.Done()
 	}
 	if p.holds != "" {
-		p.memory.rest(p.holds)
+		p.memory.Rest(p.holds)
 	}
 }
 

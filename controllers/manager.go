@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -111,10 +112,10 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		return err
 	}
 	recordable.Check(ctx)
-	before := &postedMemories{
+	before := &postmemory.Memories{
 		Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
-		Most: cmp.Or(options.PostsInMemory, mostPosts),
+		Most: cmp.Or(options.PostsInMemory, postmemory.MostPosts),
 	}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
@@ -210,7 +211,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := manager.Add(before); err != nil {
 		return err
 	}
-	if err := before.writeAsItemsGo(ctx, manager.GetCache()); err != nil {
+	if err := before.WriteAsItemsGo(ctx, manager.GetCache()); err != nil {
 		return err
 	}
 	if err := manager.Add(lastReports{sources}); err != nil {

@@ -1,7 +1,11 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+// Package postmemory is what destinations remember of what was posted to them: read from FeedMemories and items when it is first asked for,
+// written once a minute, and bounded in time, number and memory. The compact form is that of package posted.
+//
+// It knows entries, posts and who is at one of them now. It must never know how a post is made, or whether one is to be made again.
+package postmemory
 
 import (
 	"context"
@@ -22,24 +26,35 @@ import (
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
 
-// mostPosts is how many posts are in memory at most, of all destinations: about 60 MB. What is left out is read again, from objects of
-// 1 MB at most, when somebody asks.
-const mostPosts = 250_000
-
-// target is where posts go: what was posted by another account, or to another server, says nothing of it.
-type target struct {
-	// destination is the FeedDestination.
-	destination types.NamespacedName
-	server      string
-	account     string
+// rest lets go of what nobody has asked for lately.
+func (m *Memories) rest(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for where, memory := range m.known {
+		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.leave(ctx) {
+			delete(m.known, where)
+		}
+	}
 }
 
-// postedMemories know what was posted to the destinations. An entry of a feed is posted to one of them once, also by the items
+// MostPosts is how many posts are in memory at most, of all destinations: about 60 MB. What is left out is read again, from objects of
+// 1 MB at most, when somebody asks.
+const MostPosts = 250_000
+
+// Target is where posts go: what was posted by another account, or to another server, says nothing of it.
+type Target struct {
+	// Destination is the FeedDestination.
+	Destination types.NamespacedName
+	Server      string
+	Account     string
+}
+
+// Memories know what was posted to the destinations. An entry of a feed is posted to one of them once, also by the items
 // of a source that was deleted and applied again.
 //
 // What is known is in memory, and is written to FeedMemories a minute later; what a crash cuts off there is found on the
 // items, which say where they were posted. Nothing is decided before both were read.
-type postedMemories struct {
+type Memories struct {
 	Clock    clock.WithDelayedExecution
 	Client   client.Client
 	Live     client.Reader
@@ -55,15 +70,15 @@ type postedMemories struct {
 	posts atomic.Int64
 
 	mu    sync.Mutex
-	known map[target]*postedMemory
+	known map[Target]*Memory
 	// stopping is set once the operator stops: from then on everything is written at once.
 	stopping bool
 }
 
-// postedMemory is what was posted at one place, and what is being posted there.
-type postedMemory struct {
-	target
-	all *postedMemories
+// Memory is what was posted at one place, and what is being posted there.
+type Memory struct {
+	Target
+	all *Memories
 
 	mu sync.Mutex
 	// book is nil until it was read.
@@ -71,7 +86,7 @@ type postedMemory struct {
 	// versions are those of the objects that the chunks of the book are kept in, by number.
 	versions map[int64]string
 	// reserved has, by what an entry is known by, the item that posts it now, or may have posted it.
-	reserved map[feed.Key]reservation
+	reserved map[feed.Key]Reservation
 	// due is set while a write is to come.
 	due bool
 	// refused says that the last write was not taken.
@@ -88,39 +103,49 @@ type postedMemory struct {
 	hurries atomic.Bool
 }
 
-// reservation is an entry that an item posts. Active says that this process is at it.
-type reservation struct {
-	item   types.NamespacedName
-	uid    types.UID
+// Reservation is an entry that an item posts. Active says that this process is at it.
+type Reservation struct {
+	Item   types.NamespacedName
+	UID    types.UID
 	active bool
-	attempt
-	// gone says that the item is gone, so that nobody else will find out whether it was posted.
-	gone bool
+	Attempt
+	// Gone says that the item is gone, so that nobody else will find out whether it was posted.
+	Gone bool
 }
 
-// attempt is how an entry may have been posted: since when, with which text, and from when on its post can be looked for.
-type attempt struct {
-	since, settled time.Time
-	textHash       string
+// TargetOf is where a destination posts by its status; it returns false where it was not asked for its account yet.
+func TargetOf(described *v1alpha1.FeedDestination) (Target, bool) {
+	if described.Status.Server == nil {
+		return Target{}, false
+	}
+	return Target{
+		Destination: client.ObjectKeyFromObject(described), Server: feed.CanonicalURL(described.Spec.Mastodon.Server), Account: described.Status.Server.Account,
+	}, true
+}
+
+// Attempt is how an entry may have been posted: since when, with which text, and from when on its post can be looked for.
+type Attempt struct {
+	Since, Settled time.Time
+	TextHash       string
 }
 
 // attemptOf is what an item says of a post that may have been made.
-func attemptOf(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, now time.Time) attempt {
-	as := attempt{since: lifecycle.AttemptedSince(item, row, now), textHash: row.TextHash}
+func attemptOf(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, now time.Time) Attempt {
+	as := Attempt{Since: lifecycle.AttemptedSince(item, row, now), TextHash: row.TextHash}
 	if row.NotAfter != nil {
-		as.settled = row.NotAfter.Add(lifecycle.SettleTime)
+		as.Settled = row.NotAfter.Add(lifecycle.SettleTime)
 	}
 	return as
 }
 
-// at returns the memory of a place, read. An error is the API server's.
-func (m *postedMemories) at(ctx context.Context, where target) (*postedMemory, error) {
+// At returns the memory of a place, read. An error is the API server's.
+func (m *Memories) At(ctx context.Context, where Target) (*Memory, error) {
 	m.mu.Lock()
 	memory := m.known[where]
 	if memory == nil {
-		memory = &postedMemory{target: where, all: m, reserved: map[feed.Key]reservation{}}
+		memory = &Memory{Target: where, all: m, reserved: map[feed.Key]Reservation{}}
 		if m.known == nil {
-			m.known = map[target]*postedMemory{}
+			m.known = map[Target]*Memory{}
 		}
 		m.known[where] = memory
 	}
@@ -131,14 +156,14 @@ func (m *postedMemories) at(ctx context.Context, where target) (*postedMemory, e
 }
 
 // load reads the memory if it was not yet.
-func (m *postedMemory) load(ctx context.Context) error {
+func (m *Memory) load(ctx context.Context) error {
 	m.mu.Lock()
 	isRead := m.book != nil
 	m.mu.Unlock()
 	if isRead {
 		return nil
 	}
-	others := m.all.unwrittenElsewhere(m.target) // with no lock held: two places may be read at once
+	others := m.all.unwrittenElsewhere(m.Target) // with no lock held: two places may be read at once
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.book != nil {
@@ -149,11 +174,11 @@ func (m *postedMemory) load(ctx context.Context) error {
 
 // unwrittenElsewhere returns what the same destination has posted at other places, and is not written yet: the items say that it was
 // posted, and not where.
-func (m *postedMemories) unwrittenElsewhere(here target) (chunks []posted.Chunk) {
-	var others []*postedMemory
+func (m *Memories) unwrittenElsewhere(here Target) (chunks []posted.Chunk) {
+	var others []*Memory
 	m.mu.Lock()
 	for where, memory := range m.known {
-		if where.destination == here.destination && where != here {
+		if where.Destination == here.Destination && where != here {
 			others = append(others, memory)
 		}
 	}
@@ -169,7 +194,7 @@ func (m *postedMemories) unwrittenElsewhere(here target) (chunks []posted.Chunk)
 }
 
 // sized notes how many posts it has. One that was left out meanwhile takes no room: whoever still has it does not keep it.
-func (m *postedMemory) sized() {
+func (m *Memory) sized() {
 	if m.gone {
 		return
 	}
@@ -179,22 +204,22 @@ func (m *postedMemory) sized() {
 }
 
 // makeRoom leaves out of memory what nobody has asked for longest, where there is too much, but for one.
-func (m *postedMemories) makeRoom(ctx context.Context, but *postedMemory) {
+func (m *Memories) makeRoom(ctx context.Context, but *Memory) {
 	if m.posts.Load() <= m.Most {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	oldest := slices.SortedFunc(maps.Values(m.known), func(a, b *postedMemory) int { return a.used.Compare(b.used) })
+	oldest := slices.SortedFunc(maps.Values(m.known), func(a, b *Memory) int { return a.used.Compare(b.used) })
 	for _, memory := range oldest {
 		if m.posts.Load() > m.Most && memory != but && memory.leave(ctx) {
-			delete(m.known, memory.target)
+			delete(m.known, memory.Target)
 		}
 	}
 }
 
 // leave marks the memory as left out, unless something is being posted or to be written, or it is just being read.
-func (m *postedMemory) leave(ctx context.Context) bool {
+func (m *Memory) leave(ctx context.Context) bool {
 	if !m.writing.TryLock() {
 		return false
 	}
@@ -225,22 +250,22 @@ func (m *postedMemory) leave(ctx context.Context) bool {
 const mostDoubts = 1000
 
 // keepDoubts gives up what items hold that have ended, and says whether anything is left: of an item that is gone nobody else knows it.
-func (m *postedMemory) keepDoubts(ctx context.Context) bool {
+func (m *Memory) keepDoubts(ctx context.Context) bool {
 	now := m.all.Clock.Now()
 	for key, held := range m.reserved {
 		var item v1alpha1.FeedItem
-		err := m.all.Client.Get(ctx, held.item, &item) // from the cache
-		ended := err == nil && item.UID == held.uid && item.Terminal()
-		if ended || now.Sub(held.since) > posted.KeptFor || len(m.reserved) > mostDoubts {
+		err := m.all.Client.Get(ctx, held.Item, &item) // from the cache
+		ended := err == nil && item.UID == held.UID && item.Terminal()
+		if ended || now.Sub(held.Since) > posted.KeptFor || len(m.reserved) > mostDoubts {
 			delete(m.reserved, key)
 		}
 	}
 	return len(m.reserved) > 0
 }
 
-// find returns the post of an entry. Where the object that it is kept in was deleted, which is how a person has the operator
+// Find returns the post of an entry. Where the object that it is kept in was deleted, which is how a person has the operator
 // forget, it is forgotten.
-func (m *postedMemory) find(ctx context.Context, identity posted.Identity) (posted.Post, bool, error) {
+func (m *Memory) Find(ctx context.Context, identity posted.Identity) (posted.Post, bool, error) {
 	for {
 		if err := m.load(ctx); err != nil {
 			return posted.Post{}, false, err
@@ -267,8 +292,8 @@ func (m *postedMemory) find(ctx context.Context, identity posted.Identity) (post
 	}
 }
 
-// holder returns the item that posts the entry now, or may have posted it, if that is another one than this.
-func (m *postedMemory) holder(ctx context.Context, identity posted.Identity, item *v1alpha1.FeedItem) (reservation, bool, error) {
+// Holder returns the item that posts the entry now, or may have posted it, if that is another one than this.
+func (m *Memory) Holder(ctx context.Context, identity posted.Identity, item *v1alpha1.FeedItem) (Reservation, bool, error) {
 	for {
 		m.mu.Lock()
 		held, found := m.heldByOther(identity, item)
@@ -276,30 +301,30 @@ func (m *postedMemory) holder(ctx context.Context, identity posted.Identity, ite
 		if !found || held.active {
 			return held, found, nil
 		}
-		row, err := m.all.rowOf(ctx, held, m.destination.Name)
-		held.gone = err == nil && row == nil
-		if err != nil || held.gone || lifecycle.MustLook(row) {
+		row, err := m.all.rowOf(ctx, held, m.Destination.Name)
+		held.Gone = err == nil && row == nil
+		if err != nil || held.Gone || lifecycle.MustLook(row) {
 			return held, true, err
 		}
 		if row.State == v1alpha1.DeliveryDone { // another operator has noted that
-			m.remember(ctx, held.uid, identity, row.URL)
+			m.Remember(ctx, held.UID, identity, row.URL)
 		}
-		m.release(held.uid)
+		m.Release(held.UID)
 	}
 }
 
-func (m *postedMemory) heldByOther(identity posted.Identity, item *v1alpha1.FeedItem) (reservation, bool) {
+func (m *Memory) heldByOther(identity posted.Identity, item *v1alpha1.FeedItem) (Reservation, bool) {
 	for _, key := range identity.Telling() {
-		if held, found := m.reserved[key]; found && held.uid != item.UID {
+		if held, found := m.reserved[key]; found && held.UID != item.UID {
 			return held, true
 		}
 	}
-	return reservation{}, false
+	return Reservation{}, false
 }
 
-// reserve keeps an entry for an item that is about to post it. It returns false where another item holds the entry, or it was
+// Reserve keeps an entry for an item that is about to post it. It returns false where another item holds the entry, or it was
 // posted; then the post is returned.
-func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem, as attempt) (before *posted.Post, mine bool) {
+func (m *Memory) Reserve(identity posted.Identity, item *v1alpha1.FeedItem, as Attempt) (before *posted.Post, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone || m.book == nil { // it is read again when the item is looked at again
@@ -315,46 +340,46 @@ func (m *postedMemory) reserve(identity posted.Identity, item *v1alpha1.FeedItem
 	return nil, true
 }
 
-func (m *postedMemory) hold(identity posted.Identity, item *v1alpha1.FeedItem, active bool, as attempt) {
+func (m *Memory) hold(identity posted.Identity, item *v1alpha1.FeedItem, active bool, as Attempt) {
 	for _, key := range identity.Telling() {
-		m.reserved[key] = reservation{item: client.ObjectKeyFromObject(item), uid: item.UID, active: active, attempt: as}
+		m.reserved[key] = Reservation{Item: client.ObjectKeyFromObject(item), UID: item.UID, active: active, Attempt: as}
 	}
 }
 
-// rest notes that this process is not at a post any more, of which nobody knows yet whether it was made.
-func (m *postedMemory) rest(item types.UID) {
+// Rest notes that this process is not at a post any more, of which nobody knows yet whether it was made.
+func (m *Memory) Rest(item types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, held := range m.reserved {
-		if held.uid == item {
+		if held.UID == item {
 			held.active = false
 			m.reserved[key] = held
 		}
 	}
 }
 
-// release gives up what an item holds: it has not posted, and does not post now.
-func (m *postedMemory) release(item types.UID) {
+// Release gives up what an item holds: it has not posted, and does not post now.
+func (m *Memory) Release(item types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(item)
 }
 
-func (m *postedMemory) drop(item types.UID) {
+func (m *Memory) drop(item types.UID) {
 	for key, held := range m.reserved {
-		if held.uid == item {
+		if held.UID == item {
 			delete(m.reserved, key)
 		}
 	}
 }
 
-// remember notes a post of an item, and has it written within the minute.
-func (m *postedMemory) remember(ctx context.Context, item types.UID, identity posted.Identity, url string) {
+// Remember notes a post of an item, and has it written within the minute.
+func (m *Memory) Remember(ctx context.Context, item types.UID, identity posted.Identity, url string) {
 	m.mu.Lock()
 	if m.gone || m.book == nil {
 		m.mu.Unlock()
-		if again, err := m.all.at(context.WithoutCancel(ctx), m.target); err == nil { // else its item says it, when it is read
-			again.remember(ctx, item, identity, url)
+		if again, err := m.all.At(context.WithoutCancel(ctx), m.Target); err == nil { // else its item says it, when it is read
+			again.Remember(ctx, item, identity, url)
 		}
 		return
 	}

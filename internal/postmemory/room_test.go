@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers_test
+package postmemory_test
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/posted"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
 )
 
 // R3.13, R6.4: many ask at once for what was posted to more destinations than there is room for. In the end as much is in memory as is
@@ -40,7 +40,7 @@ func TestTheRoomForPostsIsCountedRightly(t *testing.T) {
 			Posted:     &v1alpha1.PostedMemory{Destination: name, Number: 1, Posts: posts, Data: book.Unwritten()[0].Data},
 		})
 	}
-	known := controllers.NewPosted(clocktesting.NewFakeClock(now), made.Build(), posts)
+	known := postmemory.NewMemories(clocktesting.NewFakeClock(now), made.Build(), posts)
 	var all sync.WaitGroup
 	for worker := range 16 {
 		all.Go(func() {

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package postmemory
 
 import (
 	"context"
@@ -25,24 +25,24 @@ import (
 const itemsAtOnce = 100
 
 // read reads what was posted at the place: from the FeedMemories, and from the items that are there, but for what is known of other places.
-func (m *postedMemory) read(ctx context.Context, others []posted.Chunk) error {
+func (m *Memory) read(ctx context.Context, others []posted.Chunk) error {
 	const page = 10 // of 50 KB each
 	book, elsewhere, versions := posted.New(), posted.New(), map[int64]string{}
 	list := &v1alpha1.FeedMemoryList{}
 	for {
-		err := m.all.Live.List(ctx, list, client.InNamespace(m.destination.Namespace), client.Limit(page), client.Continue(list.Continue),
-			client.MatchingLabels{v1alpha1.LabelDestination: labelOf(m.destination.Name)})
+		err := m.all.Live.List(ctx, list, client.InNamespace(m.Destination.Namespace), client.Limit(page), client.Continue(list.Continue),
+			client.MatchingLabels{v1alpha1.LabelDestination: labelOf(m.Destination.Name)})
 		if err != nil {
-			return fmt.Errorf("read what was posted to FeedDestination %s: %w", m.destination.Name, err)
+			return fmt.Errorf("read what was posted to FeedDestination %s: %w", m.Destination.Name, err)
 		}
 		for i := range list.Items {
 			object := &list.Items[i]
 			kept := object.Posted
-			if kept == nil || kept.Destination != m.destination.Name {
+			if kept == nil || kept.Destination != m.Destination.Name {
 				continue
 			}
 			into := book
-			if kept.Server != m.server || kept.Account != m.account {
+			if kept.Server != m.Server || kept.Account != m.Account {
 				into = elsewhere
 			}
 			if err := into.Load(kept.Number, kept.Data); err != nil {
@@ -72,7 +72,7 @@ func (m *postedMemory) read(ctx context.Context, others []posted.Chunk) error {
 }
 
 // damaged tells of an object that cannot be read, and removes it. One that a newer operator has written is left for that.
-func (m *postedMemory) damaged(ctx context.Context, object *v1alpha1.FeedMemory, why error) error {
+func (m *Memory) damaged(ctx context.Context, object *v1alpha1.FeedMemory, why error) error {
 	log := ctrl.LoggerFrom(ctx)
 	if errors.Is(why, posted.ErrNewer) {
 		log.Error(why, "The FeedMemory of what was posted is not used", "memory", object.Name)
@@ -80,7 +80,7 @@ func (m *postedMemory) damaged(ctx context.Context, object *v1alpha1.FeedMemory,
 	}
 	log.Error(why, "The FeedMemory of what was posted is damaged and is forgotten", "memory", object.Name, "posts", object.Posted.Posts)
 	destination := &v1alpha1.FeedDestination{}
-	if err := m.all.Client.Get(ctx, m.destination, destination); err == nil {
+	if err := m.all.Client.Get(ctx, m.Destination, destination); err == nil {
 		telemetry.MemoryDamaged(m.all.Recorder, destination, object.Name, int(object.Posted.Posts))
 	}
 	return client.IgnoreNotFound(m.all.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}))
@@ -88,14 +88,14 @@ func (m *postedMemory) damaged(ctx context.Context, object *v1alpha1.FeedMemory,
 
 // complete adds what the items say that were posted to the destination, but for what is known of other places; and holds what
 // may have been posted.
-func (m *postedMemory) complete(ctx context.Context, elsewhere *posted.Book) error {
+func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 	var sources v1alpha1.FeedSourceList
-	if err := m.all.Client.List(ctx, &sources, client.InNamespace(m.destination.Namespace)); err != nil {
+	if err := m.all.Client.List(ctx, &sources, client.InNamespace(m.Destination.Namespace)); err != nil {
 		return err
 	}
 	for i := range sources.Items {
 		source := &sources.Items[i]
-		if !source.Delivers(m.destination.Name) {
+		if !source.Delivers(m.Destination.Name) {
 			continue
 		}
 		items, err := itemcache.OfSource(ctx, m.all.Client, source)
@@ -112,14 +112,14 @@ func (m *postedMemory) complete(ctx context.Context, elsewhere *posted.Book) err
 		var unknown []client.ObjectKey
 		for j := range items {
 			item := &items[j]
-			row := lifecycle.RowOf(item, m.destination.Name)
+			row := lifecycle.RowOf(item, m.Destination.Name)
 			done := row != nil && row.State == v1alpha1.DeliveryDone
 			if done && !known(item) || !done && !item.Terminal() { // the cache may be a moment behind
 				unknown = append(unknown, client.ObjectKeyFromObject(item))
 			}
 		}
 		err = m.all.readItems(ctx, source, unknown, func(item *v1alpha1.FeedItem) {
-			row := lifecycle.RowOf(item, m.destination.Name)
+			row := lifecycle.RowOf(item, m.Destination.Name)
 			switch {
 			case row == nil:
 			case lifecycle.MustLook(row):
@@ -143,7 +143,7 @@ func (m *postedMemory) complete(ctx context.Context, elsewhere *posted.Book) err
 }
 
 // readItems reads items of a source, or all of it where there are many.
-func (m *postedMemories) readItems(ctx context.Context, source *v1alpha1.FeedSource, names []client.ObjectKey, each func(*v1alpha1.FeedItem)) error {
+func (m *Memories) readItems(ctx context.Context, source *v1alpha1.FeedSource, names []client.ObjectKey, each func(*v1alpha1.FeedItem)) error {
 	const page = 200
 	if len(names) > itemsAtOnce {
 		list := &v1alpha1.FeedItemList{}
@@ -177,25 +177,25 @@ func (m *postedMemories) readItems(ctx context.Context, source *v1alpha1.FeedSou
 }
 
 // rowOf reads the delivery of an item to a destination; nil where the item is gone.
-func (m *postedMemories) rowOf(ctx context.Context, held reservation, destination string) (*v1alpha1.Delivery, error) {
+func (m *Memories) rowOf(ctx context.Context, held Reservation, destination string) (*v1alpha1.Delivery, error) {
 	var item v1alpha1.FeedItem
-	if err := m.Live.Get(ctx, held.item, &item); err != nil || item.UID != held.uid {
+	if err := m.Live.Get(ctx, held.Item, &item); err != nil || item.UID != held.UID {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return lifecycle.RowOf(&item, destination), nil
 }
 
 // isKept says whether a chunk is there.
-func (m *postedMemory) isKept(ctx context.Context, number int64) (bool, error) {
+func (m *Memory) isKept(ctx context.Context, number int64) (bool, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("FeedMemory"))
-	err := m.all.Live.Get(ctx, client.ObjectKey{Namespace: m.destination.Namespace, Name: m.nameOf(number)}, object)
+	err := m.all.Live.Get(ctx, client.ObjectKey{Namespace: m.Destination.Namespace, Name: m.nameOf(number)}, object)
 	return err == nil, client.IgnoreNotFound(err)
 }
 
 // forget drops a chunk that was deleted.
-func (m *postedMemory) forget(ctx context.Context, number int64) {
-	ctrl.LoggerFrom(ctx).Info("Posts forgotten whose FeedMemory was deleted", "memory", m.nameOf(number), "destination", m.destination)
+func (m *Memory) forget(ctx context.Context, number int64) {
+	ctrl.LoggerFrom(ctx).Info("Posts forgotten whose FeedMemory was deleted", "memory", m.nameOf(number), "destination", m.Destination)
 	if m.book != nil { // else it is read again
 		m.book.Forget(number)
 		delete(m.versions, number)

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package postmemory
 
 import (
 	"context"
@@ -31,15 +31,24 @@ const (
 	mostMemories = 2 * posted.MostChunks
 )
 
+// forgetAfter is when all posts of a FeedMemory are too old.
+func forgetAfter(found *metav1.PartialObjectMetadata) time.Time {
+	after, err := time.Parse(time.RFC3339, found.Annotations[v1alpha1.AnnotationForgetAfter])
+	if err != nil { // somebody has edited it; the next write sets it right
+		return found.CreationTimestamp.Add(posted.KeptFor)
+	}
+	return after
+}
+
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedmemories,verbs=get;list;create;update;delete
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (m *postedMemories) NeedLeaderElection() bool { return true }
+func (m *Memories) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable: it removes what is too old, and when the operator stops writes what is not written.
 //
 // First it reads what was posted to each destination, as long as the items are there that say what a crash has cut off.
-func (m *postedMemories) Start(ctx context.Context) error {
+func (m *Memories) Start(ctx context.Context) error {
 	if !m.Synced(ctx) {
 		return ctx.Err()
 	}
@@ -62,7 +71,7 @@ func (m *postedMemories) Start(ctx context.Context) error {
 }
 
 // readAll reads what was posted to each destination, one after the other, and keeps what is to be written.
-func (m *postedMemories) readAll(ctx context.Context) error {
+func (m *Memories) readAll(ctx context.Context) error {
 	var destinations v1alpha1.FeedDestinationList
 	if err := m.Client.List(ctx, &destinations); err != nil {
 		return err
@@ -70,11 +79,11 @@ func (m *postedMemories) readAll(ctx context.Context) error {
 	var failed error
 	for i := range destinations.Items {
 		described := &destinations.Items[i]
-		where, known := targetOf(described, nil)
+		where, known := TargetOf(described)
 		if !known || described.Status.ObservedGeneration != described.Generation { // the account may be another server's
 			continue
 		}
-		memory, err := m.at(ctx, where)
+		memory, err := m.At(ctx, where)
 		failed = errors.Join(failed, err)
 		m.mu.Lock()
 		if err == nil && len(m.known) > keptInMemory && memory.leave(ctx) {
@@ -86,7 +95,7 @@ func (m *postedMemories) readAll(ctx context.Context) error {
 }
 
 // stop has everything written at once from now on, and returns what is to be written.
-func (m *postedMemories) stop() (due []*postedMemory) {
+func (m *Memories) stop() (due []*Memory) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stopping = true
@@ -103,7 +112,7 @@ func (m *postedMemories) stop() (due []*postedMemory) {
 // expire removes the FeedMemories of which all posts are too old, also those of destinations that are gone, and the oldest where one
 // destination has too many. One that is written meanwhile is another version, which stays. What nobody has asked for lately is read
 // again when somebody does.
-func (m *postedMemories) expire(ctx context.Context) error {
+func (m *Memories) expire(ctx context.Context) error {
 	m.rest(ctx)
 	if apart := apiclock.Apart(m.Clock); apart > apiclock.MostApart {
 		ctrl.LoggerFrom(ctx).Info("No memory is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
@@ -148,17 +157,8 @@ func (m *postedMemories) expire(ctx context.Context) error {
 	return failed
 }
 
-// forgetAfter is when all posts of a FeedMemory are too old.
-func forgetAfter(found *metav1.PartialObjectMetadata) time.Time {
-	after, err := time.Parse(time.RFC3339, found.Annotations[v1alpha1.AnnotationForgetAfter])
-	if err != nil { // somebody has edited it; the next write sets it right
-		return found.CreationTimestamp.Add(posted.KeptFor)
-	}
-	return after
-}
-
 // discard removes a FeedMemory, if it is still as it was found.
-func (m *postedMemories) discard(ctx context.Context, found *metav1.PartialObjectMetadata) error {
+func (m *Memories) discard(ctx context.Context, found *metav1.PartialObjectMetadata) error {
 	object := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}}
 	err := m.Client.Delete(ctx, object, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -168,15 +168,4 @@ func (m *postedMemories) discard(ctx context.Context, found *metav1.PartialObjec
 		ctrl.LoggerFrom(ctx).Info("Posts forgotten that are too old", "memory", client.ObjectKeyFromObject(object))
 	}
 	return err
-}
-
-// rest lets go of what nobody has asked for lately.
-func (m *postedMemories) rest(ctx context.Context) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for where, memory := range m.known {
-		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.leave(ctx) {
-			delete(m.known, where)
-		}
-	}
 }

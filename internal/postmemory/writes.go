@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package postmemory
 
 import (
 	"context"
@@ -30,8 +30,25 @@ import (
 // postedWrites is how much time lies between two writes of what was posted at a place.
 const postedWrites = time.Minute
 
+// namespaceGone says that nothing was written because the namespace is gone, or going.
+func namespaceGone(err error) bool {
+	status, is := errors.AsType[*apierrors.StatusError](err)
+	return is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+		apierrors.IsNotFound(err) && status.ErrStatus.Details != nil && status.ErrStatus.Details.Kind == "namespaces")
+}
+
+// labelOf is the name of a destination as the value of a label.
+func labelOf(destination string) string {
+	const longest, hashLength = 63, 10
+	if len(destination) <= longest {
+		return destination
+	}
+	sum := sha256.Sum256([]byte(destination))
+	return strings.TrimRight(destination[:longest-hashLength-1], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
+}
+
 // writeLater has what was posted written, a minute after the first post that is not: at once when the operator stops.
-func (m *postedMemory) writeLater(ctx context.Context) {
+func (m *Memory) writeLater(ctx context.Context) {
 	if m.all.isStopping() {
 		m.write(ctx)
 		return
@@ -41,7 +58,7 @@ func (m *postedMemory) writeLater(ctx context.Context) {
 	m.schedule(ctx)
 }
 
-func (m *postedMemory) schedule(ctx context.Context) {
+func (m *Memory) schedule(ctx context.Context) {
 	if m.due {
 		return
 	}
@@ -57,14 +74,14 @@ func (m *postedMemory) schedule(ctx context.Context) {
 	})
 }
 
-func (m *postedMemories) isStopping() bool {
+func (m *Memories) isStopping() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stopping
 }
 
 // write writes what is to be written. What fails is written with the next try, a minute later.
-func (m *postedMemory) write(ctx context.Context) {
+func (m *Memory) write(ctx context.Context) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	ctx, cancel := record.Context(ctx)
@@ -84,7 +101,7 @@ func (m *postedMemory) write(ctx context.Context) {
 	m.mu.Unlock()
 	var failed error
 	for _, number := range surplus {
-		object := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: m.destination.Namespace, Name: m.nameOf(number)}}
+		object := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: m.Destination.Namespace, Name: m.nameOf(number)}}
 		failed = errors.Join(failed, client.IgnoreNotFound(m.all.Client.Delete(ctx, object)))
 	}
 	for _, chunk := range chunks {
@@ -96,20 +113,13 @@ func (m *postedMemory) write(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.refused = failed != nil; m.refused {
-		ctrl.LoggerFrom(ctx).Error(failed, "What was posted could not be written down; it is tried again", "destination", m.destination)
+		ctrl.LoggerFrom(ctx).Error(failed, "What was posted could not be written down; it is tried again", "destination", m.Destination)
 		m.schedule(ctx)
 	}
 }
 
-// namespaceGone says that nothing was written because the namespace is gone, or going.
-func namespaceGone(err error) bool {
-	status, is := errors.AsType[*apierrors.StatusError](err)
-	return is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
-		apierrors.IsNotFound(err) && status.ErrStatus.Details != nil && status.ErrStatus.Details.Kind == "namespaces")
-}
-
 // put writes one chunk. What somebody else has written into it meanwhile is kept.
-func (m *postedMemory) put(ctx context.Context, chunk posted.Chunk) error {
+func (m *Memory) put(ctx context.Context, chunk posted.Chunk) error {
 	const tries = 5
 	var err error
 	for range tries {
@@ -148,9 +158,9 @@ func (m *postedMemory) put(ctx context.Context, chunk posted.Chunk) error {
 }
 
 // merge reads a chunk that somebody else has written.
-func (m *postedMemory) merge(ctx context.Context, number int64) error {
+func (m *Memory) merge(ctx context.Context, number int64) error {
 	object := &v1alpha1.FeedMemory{}
-	if err := m.all.Live.Get(ctx, client.ObjectKey{Namespace: m.destination.Namespace, Name: m.nameOf(number)}, object); err != nil {
+	if err := m.all.Live.Get(ctx, client.ObjectKey{Namespace: m.Destination.Namespace, Name: m.nameOf(number)}, object); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	m.mu.Lock()
@@ -165,7 +175,7 @@ func (m *postedMemory) merge(ctx context.Context, number int64) error {
 	return nil
 }
 
-func (m *postedMemory) unwritten(number int64) (posted.Chunk, bool) {
+func (m *Memory) unwritten(number int64) (posted.Chunk, bool) {
 	for _, chunk := range m.book.Unwritten() {
 		if chunk.Number == number {
 			return chunk, true
@@ -174,48 +184,38 @@ func (m *postedMemory) unwritten(number int64) (posted.Chunk, bool) {
 	return posted.Chunk{}, false
 }
 
-func (m *postedMemory) objectOf(chunk posted.Chunk) *v1alpha1.FeedMemory {
+func (m *Memory) objectOf(chunk posted.Chunk) *v1alpha1.FeedMemory {
 	return &v1alpha1.FeedMemory{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       m.destination.Namespace,
+			Namespace:       m.Destination.Namespace,
 			Name:            m.nameOf(chunk.Number),
 			ResourceVersion: m.versions[chunk.Number],
-			Labels:          map[string]string{v1alpha1.LabelDestination: labelOf(m.destination.Name)},
+			Labels:          map[string]string{v1alpha1.LabelDestination: labelOf(m.Destination.Name)},
 			Annotations:     map[string]string{v1alpha1.AnnotationForgetAfter: chunk.Latest.Add(posted.KeptFor).UTC().Format(time.RFC3339)},
 		},
 		Posted: &v1alpha1.PostedMemory{
-			Destination: m.destination.Name, Server: m.server, Account: m.account,
+			Destination: m.Destination.Name, Server: m.Server, Account: m.Account,
 			Number: chunk.Number, Posts: conditions.Bounded(chunk.Posts), Data: chunk.Data,
 		},
 	}
 }
 
 // nameOf is the name of the object that has a chunk.
-func (m *postedMemory) nameOf(number int64) string {
+func (m *Memory) nameOf(number int64) string {
 	const longest, hashLength = 200, 10
-	sum := sha256.Sum256([]byte(m.destination.Name + "\n" + m.server + "\n" + m.account))
-	prefix := strings.TrimRight(m.destination.Name[:min(len(m.destination.Name), longest)], "-.")
+	sum := sha256.Sum256([]byte(m.Destination.Name + "\n" + m.Server + "\n" + m.Account))
+	prefix := strings.TrimRight(m.Destination.Name[:min(len(m.Destination.Name), longest)], "-.")
 	return fmt.Sprintf("%s-posted-%s-%d", prefix, hex.EncodeToString(sum[:])[:hashLength], number)
-}
-
-// labelOf is the name of a destination as the value of a label.
-func labelOf(destination string) string {
-	const longest, hashLength = 63, 10
-	if len(destination) <= longest {
-		return destination
-	}
-	sum := sha256.Sum256([]byte(destination))
-	return strings.TrimRight(destination[:longest-hashLength-1], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // writeNow has what was posted at the destinations of a namespace written at once: an item of it is gone, or a source goes, and with
 // them what else says so.
-func (m *postedMemories) writeNow(ctx context.Context, namespace string) {
+func (m *Memories) writeNow(ctx context.Context, namespace string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	for where, memory := range m.known {
-		if where.destination.Namespace == namespace && memory.waits() && memory.hurries.CompareAndSwap(false, true) {
+		if where.Destination.Namespace == namespace && memory.waits() && memory.hurries.CompareAndSwap(false, true) {
 			go func() {
 				defer memory.hurries.Store(false)
 				memory.write(ctx)
@@ -224,8 +224,8 @@ func (m *postedMemories) writeNow(ctx context.Context, namespace string) {
 	}
 }
 
-// writeAsItemsGo has writeNow called whenever items go.
-func (m *postedMemories) writeAsItemsGo(ctx context.Context, items cache.Cache) error {
+// WriteAsItemsGo has writeNow called whenever items go.
+func (m *Memories) WriteAsItemsGo(ctx context.Context, items cache.Cache) error {
 	informer, err := items.GetInformer(ctx, &v1alpha1.FeedItem{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (m *postedMemories) writeAsItemsGo(ctx context.Context, items cache.Cache) 
 
 // waits says that something is to be written, as far as that can be said at once. What was refused waits for its minute: else each of
 // thousands of items that go would have it tried again.
-func (m *postedMemory) waits() bool {
+func (m *Memory) waits() bool {
 	if !m.mu.TryLock() { // it is being read, or somebody is at it for a moment
 		return true
 	}

@@ -1,0 +1,37 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postmemory
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// NewMemories makes one that reads what a client has, and keeps so many posts in memory.
+func NewMemories(clock clock.WithDelayedExecution, c client.Client, most int64) *Memories {
+	return &Memories{Clock: clock, Client: c, Live: c, Most: most}
+}
+
+// Ask asks what was posted to a destination.
+func (m *Memories) Ask(ctx context.Context, destination types.NamespacedName) error {
+	_, err := m.At(ctx, Target{Destination: destination})
+	return err
+}
+
+// InMemory is how many posts are in memory, and how many it believes to be.
+func (m *Memories) InMemory() (posts, believed int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, memory := range m.known {
+		memory.mu.Lock()
+		if memory.book != nil {
+			posts += int64(memory.book.Len())
+		}
+		memory.mu.Unlock()
+	}
+	return posts, m.posts.Load()
+}
