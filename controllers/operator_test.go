@@ -36,6 +36,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/anthropic"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -46,7 +47,10 @@ import (
 
 var server *apitest.Server
 
-func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
+func TestMain(m *testing.M) {
+	pdftext.Main() // the program of the tests is also the process that reads PDF documents
+	os.Exit(apitest.Run(m, &server))
+}
 
 // world is a namespace with an operator of its own, whose clock the test sets.
 type world struct {

@@ -29,6 +29,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
@@ -41,6 +42,7 @@ var version = "devel"
 const gracePeriod = 10*time.Minute + 30*time.Second
 
 func main() {
+	pdftext.Main() // the operator is also the process that reads PDF documents for it
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "manager: "+redact.Log(err.Error()))
 		os.Exit(1)
@@ -53,6 +55,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	keepHeapSmall()
+	leaveRoomToRead()
 	setUpLogs(flags.log, os.Stderr)
 	log := ctrl.Log.WithName("setup")
 

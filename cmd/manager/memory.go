@@ -5,12 +5,15 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
 
 // keepHeapSmall has the garbage collector run when the heap has grown by half, not when it has
@@ -22,6 +25,17 @@ func keepHeapSmall() {
 		debug.SetGCPercent(percent)
 	}
 }
+
+// leaveRoomToRead takes off GOMEMLIMIT, where it is set, what the process needs that reads PDF documents: the limit
+// is that of the container, which holds both.
+func leaveRoomToRead() {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		debug.SetMemoryLimit(roomBeside(limit, pdftext.Memory))
+	}
+}
+
+// roomBeside returns what is left of a limit beside another process, in bytes, but at least half of it.
+func roomBeside(limit, other int64) int64 { return max(limit-other, limit/2) }
 
 // spareCheck is how often memory that is not needed any more is looked for.
 const spareCheck = 30 * time.Second

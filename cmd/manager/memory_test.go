@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+
+	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
 
 // R6.3: what a burst has left behind is given back, that of the start as soon as the cache is full and not
@@ -58,5 +60,18 @@ func TestTheSizeOfTheHeapIsKnown(t *testing.T) {
 	runtime.GC()
 	if live, held := heapSize(); live == 0 || held < live/2 {
 		t.Errorf("%d bytes live in a heap of %d", live, held)
+	}
+}
+
+// R6.3: the limit of the container holds the operator and the process that reads PDF documents.
+func TestWhatReadingDocumentsTakesIsTakenOffTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ limit, want int64 }{
+		"that of the Deployment": {768 << 20, 448 << 20},
+		"one that is too small":  {400 << 20, 200 << 20},
+	} {
+		if got := roomBeside(test.limit, pdftext.Memory); got != test.want {
+			t.Errorf("%s: %d MiB, want %d", name, got>>20, test.want>>20)
+		}
 	}
 }

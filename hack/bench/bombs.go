@@ -28,6 +28,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
 
 // bombPatience is how long the operator may take to be done with all bombs.
@@ -83,8 +84,14 @@ func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	reader, err := memoryOfReader(manager.program)
+	if err != nil {
+		return nil, manager.explain(err)
+	}
 	return []row{
 		atMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", megabytes(memory.peak)), megabytes(memory.peak), 400, " MB"),
+		atMost("memory of the process that reads PDF documents, at the most", fmt.Sprintf("%.0f MB", megabytes(reader.peak)), megabytes(reader.peak),
+			megabytes(pdftext.Memory), " MB"),
 		note("bombs that were sent", "%d feeds and %d pages of %d sorts, in %s", len(namespaces)*each*len(site.feeds), len(namespaces)*each*len(site.pages),
 			len(site.feeds)+len(site.pages), took.Round(time.Second)),
 	}, nil

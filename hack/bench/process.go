@@ -18,19 +18,44 @@ type memory struct {
 }
 
 // memoryOfChild reads what Linux says of the process of that name that this one has started.
-func memoryOfChild(name string) (m memory, _ error) {
+func memoryOfChild(name string) (memory, error) {
 	dir, err := findChild(name)
 	if err != nil {
 		return memory{}, err
 	}
+	return memoryOf(dir, "VmRSS", "VmHWM")
+}
+
+// memoryOfReader reads how much memory the process has that a child of that name has started to read PDF documents, beside
+// its program, which the child has in memory too.
+func memoryOfReader(name string) (memory, error) {
+	parent, err := findChild(name)
+	if err != nil {
+		return memory{}, err
+	}
+	dir, err := findProcess(name, filepath.Base(parent))
+	if err != nil {
+		return memory{}, err
+	}
+	read, err := memoryOf(dir, "RssAnon", "VmHWM")
+	if err != nil {
+		return memory{}, err
+	}
+	shared, err := memoryOf(dir, "RssFile", "VmHWM")
+	read.peak -= shared.resident
+	return read, err
+}
+
+// memoryOf reads two fields of the status of a process.
+func memoryOf(dir, resident, peak string) (m memory, _ error) {
 	facts, err := readStatus(dir)
 	if err != nil {
 		return memory{}, err
 	}
-	for field, into := range map[string]*int64{"VmRSS": &m.resident, "VmHWM": &m.peak} {
+	for field, into := range map[string]*int64{resident: &m.resident, peak: &m.peak} {
 		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(facts[field], " kB"), 10, 64)
 		if err != nil {
-			return memory{}, fmt.Errorf("%s of %s: %w", field, name, err)
+			return memory{}, fmt.Errorf("%s in %s: %w", field, dir, err)
 		}
 		*into = kilobytes << 10
 	}
@@ -70,12 +95,14 @@ func (c cpuTime) since(before cpuTime) cpuTime {
 const longestName = 15
 
 // findChild returns the folder in /proc of a process that this one has started.
-func findChild(name string) (string, error) {
+func findChild(name string) (string, error) { return findProcess(name, strconv.Itoa(os.Getpid())) }
+
+// findProcess returns the folder in /proc of a process that another one has started.
+func findProcess(name, parent string) (string, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return "", err
 	}
-	parent := strconv.Itoa(os.Getpid())
 	for _, dir := range dirs {
 		facts, err := readStatus(dir)
 		if err != nil {
@@ -90,7 +117,7 @@ func findChild(name string) (string, error) {
 
 // readStatus reads the lines of a process's status, such as "VmRSS:  1234 kB" (see proc(5)).
 func readStatus(dir string) (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "status"))
+	text, err := os.ReadFile(filepath.Join(dir, "status")) //nolint:gosec // a folder of /proc
 	facts := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if name, value, found := strings.Cut(line, ":"); found {

@@ -132,12 +132,18 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 		return Article{}, failure.New(v1alpha1.CategoryValidation, TypeNoContent, noFeedText(r))
 	}
 	var found Article
+	var document []byte // one that is still to be read
+	var from string
 	received := false
 	err := f.client.Read(ctx, outbound.Request{
 		URL: r.URL, Accept: accept, MaxBytes: r.MaxBytes, Timeout: r.Timeout, Room: r.Room, Weigh: weigh, Received: r.Received,
 	}, func(page *outbound.Response) (err error) {
 		received = true
-		if found, err = read(ctx, page, r.Documents); err != nil {
+		if kind, _ := kindOf(page.Body, page.Header.Get("Content-Type")); kind == kindPDF {
+			document, from = page.Body, page.URL
+			return r.take(int64(len(document)))
+		}
+		if found, err = read(page); err != nil {
 			return err
 		}
 		if r.Title != "" {
@@ -146,10 +152,13 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 		found, err = r.taken(found.finished())
 		return err
 	})
+	if err == nil && document != nil {
+		found, err = r.document(ctx, document, from)
+	}
 	switch {
 	case err == nil:
 		return found, nil
-	case !received || errors.Is(err, budget.ErrFull):
+	case !received || errors.Is(err, budget.ErrFull) || failure.Classify(err).Type == TypeNoReader:
 		return Article{}, err
 	case ctx.Err() != nil:
 		return Article{}, failure.Classify(ctx.Err())
@@ -162,31 +171,33 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 
 // taken returns an article whose memory has been taken.
 func (r Request) taken(found Article) (Article, error) {
-	if r.Room == nil {
-		return found, nil
-	}
-	switch err := r.Room.Grow(found.Weight()); {
-	case errors.Is(err, budget.ErrTooLarge):
-		return Article{}, failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
-			"The article takes more memory than the operator may use for one (--document-memory).", err)
-	case err != nil:
-		return Article{}, failure.Wrap(v1alpha1.CategoryNetwork, "", "There is no room in memory for the article at the moment.", err)
+	if err := r.take(found.Weight()); err != nil {
+		return Article{}, err
 	}
 	return found, nil
 }
 
-// read returns what a page has, if that is enough to be an article.
-func read(ctx context.Context, page *outbound.Response, documents bool) (found Article, err error) {
+// take takes so much memory for the article, in bytes.
+func (r Request) take(bytes int64) error {
+	switch err := r.Room.Grow(bytes); {
+	case errors.Is(err, budget.ErrTooLarge):
+		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
+			"The article takes more memory than the operator may use for one (--document-memory).", err)
+	case err != nil:
+		return failure.Wrap(v1alpha1.CategoryNetwork, "", "There is no room in memory for the article at the moment.", err)
+	}
+	return nil
+}
+
+// read returns what a page has, if that is enough to be an article. PDF documents are read elsewhere.
+func read(page *outbound.Response) (found Article, err error) {
 	contentType := page.Header.Get("Content-Type")
 	switch kind, name := kindOf(page.Body, contentType); kind {
 	case kindHTML:
 		found.Title, found.Text, err = extract(string(charset.Decode(beginning(page.Body), contentType)))
 	case kindText:
 		found.Text = normalize(string(charset.Decode(page.Body[:min(len(page.Body), maxText)], contentType)))
-	case kindPDF:
-		found.Text, found.Document, err = readDocument(ctx, page.Body, page.URL, documents)
-		return found, err
-	case kindOther:
+	case kindPDF, kindOther:
 		return Article{}, failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported,
 			fmt.Sprintf("The link at %s leads to a file of the type %s, which cannot be read as an article.", host(page.URL), name))
 	}

@@ -5,16 +5,23 @@ package article
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/pdftest"
+	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
 
 // R2.5
@@ -78,5 +85,76 @@ func TestPDFDocuments(t *testing.T) {
 				t.Errorf("article (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// R1.10, R3.13: a document that waits for its turn to be read keeps nobody from working, and holds its own bytes. Then the
+// article holds its weight, and a document that is no article holds nothing.
+func TestADocumentHoldsItsRoomOnly(t *testing.T) {
+	t.Parallel()
+	lines := []string{"The council met on Tuesday, and decided to open the bridge again."}
+	for name, options := range map[string]pdftest.Options{"an article": {}, "none": {Password: "p"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := pdftest.Write(options, lines)
+			fetcher := newTestFetcher()
+			busy := fetcher.Budget().Document("busy")
+			read, err := busy.Reader(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			room := fetcher.Budget().Document("waits")
+			url := serve(t, 200, "application/pdf", string(data))
+			type result struct {
+				found Article
+				err   error
+			}
+			fetched := make(chan result, 1)
+			go func() {
+				found, err := fetcher.Fetch(t.Context(), Request{URL: url, Room: room})
+				fetched <- result{found, err}
+			}()
+			patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for fetcher.Budget().Usage() != (budget.Usage{Documents: int64(len(data))}) {
+				if patience.Err() != nil {
+					t.Fatalf("while it waits, %+v is held", fetcher.Budget().Usage())
+				}
+				runtime.Gosched()
+			}
+			_, worked, err := busy.Work(t.Context(), busy.Most())
+			if err != nil {
+				t.Fatal(err)
+			}
+			worked()
+			read()
+			got := <-fetched
+			if want := got.found.Weight(); room.Held() != want || (got.err == nil) != (want > 0) {
+				t.Errorf("%d bytes are held, of %d: %v", room.Held(), want, got.err)
+			}
+		})
+	}
+}
+
+// R2.5: what is wrong with a document is final, and that there is nobody to read it is not, nor a fault of its host.
+func TestFailuresOfDocuments(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]struct {
+		kind string
+		text string
+	}{
+		pdftext.ErrNoPDF:       {failure.TypeUnsupported, "is damaged"},
+		pdftext.ErrLocked:      {failure.TypeUnsupported, "cannot be opened without a password"},
+		pdftext.ErrTooLarge:    {failure.TypeUnsupported, "is too large to be read"},
+		pdftext.ErrCrashed:     {failure.TypeUnsupported, "cannot be read"},
+		pdftext.ErrUnavailable: {TypeNoReader, "PDF documents cannot be read at the moment"},
+	} {
+		got := failure.Classify(documentFailure(t.Context(), "https://example.com/a.pdf", fmt.Errorf("wrapped: %w", err)))
+		if got.Type != want.kind || !strings.Contains(got.Message, want.text) || failure.Retryable(got.Category) != (want.kind == TypeNoReader) {
+			t.Errorf("%v becomes %+v", err, got)
+		}
+		if outbound.ReachOf(got) != outbound.Reached {
+			t.Errorf("%v counts against the host", err)
+		}
 	}
 }

@@ -3,11 +3,7 @@
 
 package article
 
-import (
-	"bytes"
-
-	"github.com/feed-operator/feed-operator/internal/pdftext"
-)
+import "bytes"
 
 // What it takes to read a page, in bytes beside its body. They are measured by TestWhatReadingAPageTakes; where they
 // would be much more for a page made to hurt, what the page may become is bounded instead.
@@ -38,9 +34,7 @@ func weigh(contentType string, body []byte) int64 {
 		return smallest + copies*int64(len(body)) + int64(max(tree, spaces*eachSpan))
 	case kindText:
 		return smallest + copiesOfText*int64(min(len(body), maxText))
-	case kindPDF:
-		return pdftext.Memory
-	case kindOther:
+	case kindPDF, kindOther: // nothing is done with it here
 	}
 	return 0
 }

@@ -84,7 +84,7 @@ func TestWhatReadingAPageTakes(t *testing.T) {
 				body := []byte(test.before + strings.Repeat(test.again, max(size-len(test.before), 0)/len(test.again)))
 				taken := weigh(test.kind, body)
 				took := peak(func() {
-					_, _ = read(t.Context(), &outbound.Response{Body: body, Header: map[string][]string{"Content-Type": {test.kind}}}, false)
+					_, _ = read(&outbound.Response{Body: body, Header: map[string][]string{"Content-Type": {test.kind}}})
 				})
 				t.Logf("%.1f MiB, of %.1f", float64(took)/(1<<20), float64(taken)/(1<<20))
 				// Some of it is garbage that is collected late.

@@ -6,7 +6,7 @@
 // process, in bytes, whoever sends what.
 //
 // It has four parts, so that nobody who waits for one can keep another from those who would set the first
-// free:
+// free, and a line for a process beside this one:
 //
 //   - documents: what has arrived, and what was found in it until it is used. It is taken as it comes, so who
 //     sends slowly holds what was sent and no more. Nobody waits for it: where there is no room, the taker
@@ -16,6 +16,8 @@
 //     needed.
 //   - work: what decoding, parsing and extracting take. It is waited for, in turns by owner. Who works waits
 //     for nothing, so each gets its turn.
+//   - reader: the process that reads documents which are not read here. It has memory of its own and takes one document
+//     at a time, in turns by owner. Who waits for it holds its document and no work.
 //
 // Nobody may hold more of the documents, or of what waits, than they leave free. So one owner alone has half,
 // two who want all that they can get have a third each, and however much is held, a newcomer finds room.
@@ -49,8 +51,9 @@ var ErrTooLarge = errors.New("it takes more memory than one document may")
 
 // Budget is what is left of the memory. It is safe for concurrent use.
 type Budget struct {
-	now  func() time.Time
-	work line
+	now    func() time.Time
+	work   line
+	reader line
 
 	mu        sync.Mutex
 	documents area
@@ -65,6 +68,7 @@ func New(bytes int64, now func() time.Time) *Budget {
 	return &Budget{
 		now:       now,
 		work:      line{size: rest * 45 / 100},
+		reader:    line{size: 1},
 		documents: area{size: rest * 45 / 100},
 		waiting:   area{size: rest * 10 / 100},
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // clock is a time that the test sets.
@@ -266,4 +268,43 @@ func TestARoomThatCountsNothing(t *testing.T) {
 		t.Errorf("%d granted, %v", granted, err)
 	}
 	done()
+}
+
+// R3.13: documents are read elsewhere one at a time, and a namespace with many of them keeps others waiting for one. Who waits
+// takes nothing of the work, and who gives up is passed over.
+func TestTheReaderIsTakenInTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newTestBudget()
+		first, err := b.Document("greedy").Reader(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, giveUp := context.WithCancel(t.Context())
+		var order []string
+		read := func(ctx context.Context, owner string) {
+			done, err := b.Document(owner).Reader(ctx)
+			if err != nil {
+				return
+			}
+			order = append(order, owner)
+			done()
+		}
+		for _, owner := range []string{"greedy", "greedy", "greedy", "neighbour"} {
+			go read(t.Context(), owner)
+			synctest.Wait()
+		}
+		go read(ended, "gone")
+		synctest.Wait()
+		if u := b.Usage(); u != (Usage{}) {
+			t.Errorf("those who wait hold %+v", u)
+		}
+		giveUp()
+		synctest.Wait()
+		first()
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"greedy", "neighbour", "greedy", "greedy"}, order); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
+		}
+	})
 }

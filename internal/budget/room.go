@@ -106,3 +106,13 @@ func (r *Room) Most() int64 {
 	}
 	return r.budget.work.size
 }
+
+// Reader waits until it is the turn of the document to be read by the process that reads such, one at a time: call
+// done when it was. Nothing of the memory is taken for that. The error is that of the context.
+func (r *Room) Reader(ctx context.Context) (done func(), err error) {
+	if r == nil {
+		return func() {}, ctx.Err()
+	}
+	_, done, err = r.budget.reader.wait(ctx, r.owner, 1)
+	return done, err
+}

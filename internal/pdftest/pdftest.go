@@ -9,15 +9,9 @@ package pdftest
 import (
 	"bytes"
 	"compress/zlib"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/md5" //nolint:gosec // the format demands it
 	"crypto/rc4" //nolint:gosec // the format demands it
-	"crypto/sha256"
-	"crypto/sha512"
 	"fmt"
-	"hash"
-	"math/big"
 	"strings"
 	"unicode/utf16"
 
@@ -37,6 +31,9 @@ const (
 	Unmapped
 	// ShiftJIS is a Japanese font that is not embedded.
 	ShiftJIS
+	// Collection is a Japanese font with numbers of glyphs that Adobe-Japan1 says the meaning of, and no table. It has
+	// hiragana, katakana and the full stop.
+	Collection
 )
 
 // Options say what sort of document is wanted.
@@ -48,8 +45,6 @@ type Options struct {
 	Scanned bool
 	// Encrypted documents can be opened by anybody, but not changed.
 	Encrypted bool
-	// AES says with how many bits they are encrypted by AES: 128 or 256. 0 is for RC4.
-	AES int
 	// Password is needed to open the document.
 	Password string
 	// Damaged documents have no table of where their objects are.
@@ -61,9 +56,6 @@ func Write(options Options, pages ...[]string) []byte {
 	w := &writer{options: options}
 	if options.Encrypted || options.Password != "" {
 		w.key, w.owner, w.user = keyOf(options.Password)
-		if options.AES == 256 {
-			w.key, w.user = bytes.Repeat([]byte("k"), 32), string(harden("its salt"))+"its saltkey salt"
-		}
 	}
 	const first = 10 // the objects before it have fixed numbers
 	kids := make([]string, 0, len(pages))
@@ -124,33 +116,11 @@ func (w *writer) stream(number int, entries, body string) {
 	w.define(number, fmt.Sprintf("<< /Length %d %s >>\nstream\n%s\nendstream", len(body), entries, body))
 }
 
-// encrypt encrypts the bytes of a stream (ISO 32000-2, 7.6).
+// encrypt encrypts the bytes of a stream (ISO 32000-1, 7.6.2).
 func (w *writer) encrypt(number int, body string) string {
-	key := w.key
-	if w.options.AES != 256 {
-		salted := append(bytes.Clone(w.key), byte(number), byte(number>>8), 0, 0, 0) //nolint:gosec // small
-		if w.options.AES != 0 {
-			salted = append(salted, "sAlT"...)
-		}
-		sum := md5.Sum(salted) //nolint:gosec // as above
-		key = sum[:min(len(w.key)+5, 16)]
-	}
-	if w.options.AES == 0 {
-		return arcFour(key, body)
-	}
-	padding := aes.BlockSize - len(body)%aes.BlockSize
-	start := "a start of block"
-	return start + cbc(key, start, body+strings.Repeat(string(rune(padding)), padding)) //nolint:gosec // the same in each test, on purpose
-}
-
-func cbc(key []byte, start, text string) string {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		panic(err)
-	}
-	out := []byte(text)
-	cipher.NewCBCEncrypter(block, []byte(start)).CryptBlocks(out, out)
-	return string(out)
+	salted := append(bytes.Clone(w.key), byte(number), byte(number>>8), 0, 0, 0) //nolint:gosec // small
+	sum := md5.Sum(salted)                                                       //nolint:gosec // as above
+	return arcFour(sum[:min(len(w.key)+5, 16)], body)
 }
 
 // content is what draws the lines of a page.
@@ -191,9 +161,27 @@ func (w *writer) encode(line string) string {
 			out = append(out, byte(w.numberOf[r]>>8), byte(w.numberOf[r])) //nolint:gosec // two bytes
 		}
 		return string(out)
+	case Collection:
+		var out []byte
+		for _, r := range line {
+			number := collected(r)
+			out = append(out, byte(number>>8), byte(number)) //nolint:gosec // two bytes
+		}
+		return string(out)
 	case Latin:
 	}
 	return line
+}
+
+// collected is the number of a glyph in Adobe-Japan1 (Adobe Technical Note 5078).
+func collected(r rune) int {
+	switch {
+	case r >= 'ぁ' && r <= 'ん':
+		return 842 + int(r-'ぁ')
+	case r >= 'ァ' && r <= 'ヶ':
+		return 925 + int(r-'ァ')
+	}
+	return 635
 }
 
 func (w *writer) font() {
@@ -203,6 +191,9 @@ func (w *writer) font() {
 	case ShiftJIS:
 		w.object(3, "<< /Type /Font /Subtype /Type0 /BaseFont /MS-Mincho /Encoding /90ms-RKSJ-H /DescendantFonts [4 0 R] >>")
 		w.object(4, "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /MS-Mincho /DW 1000 >>")
+	case Collection:
+		w.object(3, "<< /Type /Font /Subtype /Type0 /BaseFont /Mincho /Encoding /Identity-H /DescendantFonts [4 0 R] >>")
+		w.object(4, "<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Mincho /DW 1000 /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> >>")
 	case Unmapped:
 		w.object(3, "<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /Identity-H /DescendantFonts [4 0 R] >>")
 		w.object(4, "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /X /DW 1000 >>")
@@ -235,7 +226,7 @@ func (w *writer) finish(next int) []byte {
 	}
 	trailer := fmt.Sprintf("/Size %d /Root 1 0 R", next+1)
 	if w.key != nil {
-		w.define(7, fmt.Sprintf("<< /Filter /Standard %s /Length 128 /P -3904 /O <%x> /U <%x> >>", w.method(), w.owner, w.user))
+		w.define(7, fmt.Sprintf("<< /Filter /Standard /V 2 /R 3 /Length 128 /P -3904 /O <%x> /U <%x> >>", w.owner, w.user))
 		trailer += fmt.Sprintf(" /Encrypt 7 0 R /ID [<%x> <%x>]", fileID, fileID)
 	}
 	start := w.out.Len()
@@ -249,34 +240,6 @@ func (w *writer) finish(next int) []byte {
 	}
 	fmt.Fprintf(&w.out, "trailer\n<< %s >>\nstartxref\n%d\n%%%%EOF\n", trailer, start)
 	return w.out.Bytes()
-}
-
-// method says how the document is encrypted.
-func (w *writer) method() string {
-	switch w.options.AES {
-	case 128:
-		return "/V 4 /R 4 /CF << /StdCF << /CFM /AESV2 /Length 16 >> >> /StmF /StdCF"
-	case 256:
-		wrapped := cbc(harden("key salt"), strings.Repeat("\x00", 16), string(w.key))
-		return fmt.Sprintf("/V 5 /R 6 /UE <%x> /CF << /StdCF << /CFM /AESV3 /Length 32 >> >> /StmF /StdCF", wrapped)
-	}
-	return "/V 2 /R 3"
-}
-
-// harden is algorithm 2.B of ISO 32000-2, for the empty password and this salt.
-func harden(salt string) []byte {
-	first := sha256.Sum256([]byte(salt))
-	key := first[:]
-	for round := 1; ; round++ {
-		text := cbc(key[:16], string(key[16:32]), strings.Repeat(string(key), 64))
-		number := new(big.Int).SetBytes([]byte(text[:16]))
-		sum := [](func() hash.Hash){sha256.New, sha512.New384, sha512.New}[number.Mod(number, big.NewInt(3)).Int64()]()
-		_, _ = sum.Write([]byte(text))
-		key = sum.Sum(nil)
-		if round >= 64 && int(text[len(text)-1]) <= round-32 {
-			return key[:32]
-		}
-	}
 }
 
 const (

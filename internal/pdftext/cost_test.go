@@ -6,11 +6,16 @@ package pdftext
 import (
 	"bytes"
 	"compress/zlib"
-	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/feed-operator/feed-operator/internal/pdftest"
 )
 
 func deflated(t *testing.T, data []byte) []byte {
@@ -26,30 +31,53 @@ func deflated(t *testing.T, data []byte) []byte {
 	return out.Bytes()
 }
 
-// watched is a context that looks, while a document is read, at how much of the memory is in use.
-type watched struct {
-	context.Context
-	calls int
-	inUse uint64
-}
-
-func (w *watched) Err() error {
-	if w.calls++; w.calls%128 == 0 {
-		w.inUse = max(w.inUse, inUse())
+// peakOf is how much memory a process has had at the most, in bytes, beside that of its program, which its parent has too.
+func peakOf(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0 // it has ended
 	}
-	return w.Context.Err()
+	field := func(name string) int64 {
+		_, rest, _ := strings.Cut(string(status), name)
+		kilobytes, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		count, err := strconv.ParseInt(kilobytes, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return count << 10
+	}
+	return field("VmHWM:") - field("RssFile:")
 }
 
-func inUse() uint64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
+// next is the text of a document that is read after one made to hurt.
+const next = "The next one is read."
+
+// newHastyReader gives documents made to hurt little time, so that the test takes little, and others as much as usual.
+func newHastyReader() (reader, error) {
+	read, err := newPDFium()
+	return func(data []byte, usually time.Duration) answer {
+		if bytes.Contains(data, fmt.Appendf(nil, "<%x>", next)) {
+			return read(data, usually)
+		}
+		return read(data, time.Second)
+	}, err
 }
 
-// R1.6: each of these documents asks for gigabytes, or for hours. Not parallel: the test looks at what the
-// whole process allocates.
+// R1.6: each of these documents asks for gigabytes, or for hours. The process that reads them stays within its memory, and
+// reads the next one.
 func TestDocumentsMadeToHurt(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" || raceDetector {
+		t.Skip("the memory of a process is looked up in /proc, and the race detector takes many times as much")
+	}
+	var child *exec.Cmd
+	p := run(t, func() (_ *exec.Cmd, err error) {
+		child, err = itself()
+		child.Args[1] = hastily
+		return child, err
+	}, usual)
+	good := pdftest.Write(pdftest.Options{}, []string{next})
 	const font = "5 0 obj<</Type/Font/Subtype/Type1>>endobj"
 	bomb := deflated(t, deflated(t, bytes.Repeat([]byte("1 "), 64<<20)))
 	stream := func(number int, entries string, body []byte) string {
@@ -84,57 +112,29 @@ func TestDocumentsMadeToHurt(t *testing.T) {
 		"a large comment in a form that is drawn often":    page(strings.Repeat("/X Do ", 100_000), font, stream(6, "/Subtype/Form", bytes.Repeat([]byte("%"), 8<<20))),
 		"arrays in arrays":                                 page(strings.Repeat("[", 4<<20), font),
 		"dictionaries without end":                         page("x", strings.Repeat("<</A<<>>", 1<<20)),
-		"an object that is never closed":                   page("x", "9 0 obj"+strings.Repeat("[<<>>", 1<<20)),
 		"a string that is never closed":                    page("("+strings.Repeat("(", 8<<20), font),
 		"pages that are their own":                         page("x", "2 0 obj<</Kids 8 0 R>>endobj 8 0 obj["+strings.Repeat("<</Kids 8 0 R>>", 100)+"]endobj"),
-		"a range of all codes, many times": page("BT /F 1 Tf ("+strings.Repeat("a", 1<<20)+") Tj",
-			"5 0 obj<</Subtype/Type0/ToUnicode 7 0 R>>endobj", stream(7, "", []byte("1 beginbfrange "+strings.Repeat("<00000000><ffffffff><0041>", 100_000)+" endbfrange"))),
 		"a font with many differences, chosen again and again": page(strings.Repeat("/F 1 Tf ", 100_000),
 			"3 0 obj<</Type/Page/Contents 4 0 R/Resources<</Font<</F<</Encoding<</Differences["+strings.Repeat("/a ", 100_000)+"]>>>>>>>>>>endobj"),
 		"a line of very many pieces":  page("BT /F 1 Tf "+strings.Repeat("(a)Tj ", 400_000), font),
-		"a string of very many codes": page("x", font, flate(4, "", "BT /F 1 Tf ("+strings.Repeat("a", maxStream-100)+") Tj")),
+		"a string of very many codes": page("x", font, flate(4, "", "BT /F 1 Tf ("+strings.Repeat("a", (12<<20)-100)+") Tj")),
 		"a code that means millions of characters": page("BT /F 1 Tf ("+strings.Repeat("a", 1_000)+") Tj",
 			"5 0 obj<</Subtype/Type1/ToUnicode 7 0 R>>endobj", flate(7, "", "1 beginbfchar <61>("+strings.Repeat("\x00A", 4<<20)+") endbfchar")),
-		"very many codes that mean many characters": page("BT /F 1 Tf (a) Tj",
-			"5 0 obj<</Subtype/Type1/ToUnicode 7 0 R>>endobj", flate(7, "", "1 beginbfchar "+strings.Repeat("<61>("+strings.Repeat("\x00A", 16<<10)+")", 500)+" endbfchar")),
-		"pages of very many empty streams": pages(strings.Repeat("6 0 R ", 400_000), flate(6, "", "")),
-		"pages of very many streams that become nothing": pages(strings.Repeat("6 0 R ", 1_000),
-			stream(6, "/Filter/ASCIIHexDecode", bytes.Repeat([]byte(" "), 8<<20))),
-		"pages of very many things that are no streams":      pages(strings.Repeat("6 0 R ", 400_000)),
-		"an empty form that is drawn often":                  page(strings.Repeat("/X Do ", 500_000), font, flate(6, "/Subtype/Form", "")),
+		"pages of very many empty streams":                   pages(strings.Repeat("6 0 R ", 400_000), flate(6, "", "")),
 		"a stream of objects that are all the same long one": page("x", font, overlapping("("+strings.Repeat("a", 8<<20)+")")),
-		"a stream of objects that are all behind a comment":  page("x", font, overlapping(strings.Repeat("%", 8<<20))),
-		"a font described in place, chosen again and again":  page(strings.Repeat("/F 1 Tf ", 500_000), "3 0 obj<</Type/Page/Contents 4 0 R/Resources<</Font<</F<<>>>>>>>>endobj"),
-		"very many fonts": page(choices.String(), "3 0 obj<</Type/Page/Contents 4 0 R/Resources<</Font<<"+fonts.String()+">>>>>>endobj", described.String()),
-		"a font with the same widths over and over": page("/F 1 Tf",
-			"5 0 obj<</Subtype/Type0/DescendantFonts[<</W["+strings.Repeat("1 7 0 R ", 100_000)+"]>>]>>endobj 7 0 obj["+strings.Repeat("1 ", 100_000)+"]endobj"),
-		"a tree of pages with the same page over and over": page("x", font,
-			"2 0 obj<</Kids 8 0 R>>endobj 8 0 obj["+strings.Repeat("<</Kids 8 0 R>>", 20_000)+strings.Repeat("3 0 R ", 250_000)+"]endobj"),
-		"a text in a charset":               page("BT /F 1 Tf "+strings.Repeat("("+strings.Repeat("a", maxString)+") Tj ", 40), "5 0 obj<</Subtype/Type0/Encoding/90ms-RKSJ-H>>endobj"),
-		"a text in another charset":         page("BT /F 1 Tf "+strings.Repeat("("+strings.Repeat("\x00a", maxString/2)+") Tj ", 80), "5 0 obj<</Subtype/Type0/Encoding/UniJIS-UCS2-H>>endobj"),
-		"dictionaries in dictionaries":      page("x", font, "9 0 obj["+strings.Repeat(strings.Repeat("<</A", 30)+strings.Repeat(">>", 30), 20_000)+"]endobj"),
-		"very many small dictionaries":      page("x", font, "9 0 obj["+strings.Repeat("<</A()>>", 400_000)+"]endobj"),
-		"very many numbers":                 page("["+strings.Repeat("1.5 ", 1_600_000), font),
-		"very many strings":                 page("["+strings.Repeat("(ab)", 1_600_000), font),
-		"very many small objects":           page("x", font, strings.Repeat("1 0 obj/A ", 1_000_000)),
-		"very many beginnings of objects":   page("x", font, strings.Repeat(" x x x x x x x x obj", 1_500_000)),
-		"forms in forms that are all large": page("/X Do", font, flate(6, "/Subtype/Form/Resources<</XObject<</X 6 0 R>>>>", "/X Do "+strings.Repeat(" ", maxStream-10))),
-		"very many large strings":           page("x", font, flate(9, "/Type/ObjStm/N 1/First 4", "7 0 ["+strings.Repeat("("+strings.Repeat("a", 30_000)+")", 500))),
-		"very many names":                   page("x", font, "9 0 obj["+strings.Repeat("/"+strings.Repeat("a", 24), 1_200_000)),
-		"very many lines":                   page("BT /F 1 Tf "+strings.Repeat("(a-)Tj 0 -2 Td ", 200_000), font),
+		"very many fonts":                                    page(choices.String(), "3 0 obj<</Type/Page/Contents 4 0 R/Resources<</Font<<"+fonts.String()+">>>>>>endobj", described.String()),
+		"very many strings":                                  page("["+strings.Repeat("(ab)", 1_600_000), font),
+		"forms in forms that are all large":                  page("/X Do", font, flate(6, "/Subtype/Form/Resources<</XObject<</X 6 0 R>>>>", "/X Do "+strings.Repeat(" ", (12<<20)-10))),
+		"very many names":                                    page("x", font, "9 0 obj["+strings.Repeat("/"+strings.Repeat("a", 24), 1_200_000)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			var before, after runtime.MemStats
-			idle := inUse()
-			ctx := &watched{Context: t.Context(), inUse: idle}
-			runtime.ReadMemStats(&before)
-			_, _ = Read(ctx, data)
-			runtime.ReadMemStats(&after)
-			if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 450*inflation {
-				t.Errorf("allocated %d MiB for a document of %d KiB", allocated, len(data)>>10)
+			_, err := p.read(t.Context(), data)
+			t.Logf("%d KiB: %v", len(data)>>10, err)
+			if peak := peakOf(t, child.Process.Pid); peak > Memory {
+				t.Errorf("it took %d MiB for a document of %d KiB", peak>>20, len(data)>>10)
 			}
-			if held := (ctx.inUse - idle) >> 20; held > Memory>>20 {
-				t.Errorf("held %d MiB for a document of %d KiB", held, len(data)>>10)
+			if got, err := p.read(t.Context(), good); err != nil || got.Text != next {
+				t.Errorf("the next one: %q, %v", got.Text, err)
 			}
 		})
 	}

@@ -107,7 +107,7 @@ func paragraphs(out *bytes.Buffer, lines []line) {
 	}
 }
 
-func round(size float64) int { return int(math.Round(min(size, 1e6))) }
+func round(number float64) int { return int(math.Round(min(number, 1e6))) }
 
 // goesOn says whether a line goes on with the paragraph of the one above it.
 func goesOn(above, this line, edge float64) bool {

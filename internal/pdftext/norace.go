@@ -5,5 +5,4 @@
 
 package pdftext
 
-// inflation is how many times as much is allocated as usual.
-const inflation = 1
+const raceDetector = false
