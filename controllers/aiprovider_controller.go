@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -105,7 +106,7 @@ func (r *AIProviderReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 func (r *AIProviderReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.AIProvider{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
+			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
 		WatchesRawSource(&r.Waker.Providers).
 		WithOptions(queue.Options(queue.LimitOfChecks)).
 		Complete(r)

@@ -18,6 +18,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/notices"
+	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
@@ -34,15 +36,6 @@ type FeedDestinationReconciler struct {
 // DestinationFactory makes what posts to the account that a FeedDestination describes, with its
 // credentials. An error says, for a person, what in the spec cannot work.
 type DestinationFactory func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error)
-
-// publisher is what calls a destination: who posts, and who writes the posts.
-type publisher struct {
-	destination.Destination
-	composer *destination.Composer
-	// address of the server.
-	address string
-	server  v1alpha1.DestinationServer
-}
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations,verbs=get;list;watch
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations/status,verbs=patch
@@ -68,15 +61,15 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 		if err != nil {
 			return nil, err
 		}
-		return &publisher{Destination: caller, composer: composer, address: described.Spec.Mastodon.Server}, nil
+		return &posting.Publisher{Destination: caller, Composer: composer, Address: described.Spec.Mastodon.Server}, nil
 	}
 	r.check = checkDestination
 	r.usable = func(described *v1alpha1.FeedDestination, caller any, answered bool) bool {
-		to, ok := caller.(*publisher)
+		to, ok := caller.(*posting.Publisher)
 		if !ok || !answered || described.Status.Server == nil {
 			return false // how long posts may be, and whether they can be looked up, must be known
 		}
-		to.server = *described.Status.Server
+		to.Server = *described.Status.Server
 		return true
 	}
 	r.counted = func(described *v1alpha1.FeedDestination, calls services.Tally) {
@@ -108,7 +101,7 @@ func newFeedDestinationReconciler(common serviceReconciler[v1alpha1.FeedDestinat
 // checkDestination asks a destination about itself: whose account it is, how long posts may be, and
 // whether the credentials allow to look at what was posted.
 func checkDestination(ctx context.Context, described *v1alpha1.FeedDestination, caller any) (func(*v1alpha1.FeedDestination), error) {
-	to, ok := caller.(*publisher)
+	to, ok := caller.(*posting.Publisher)
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be asked", caller)
 	}
@@ -125,7 +118,7 @@ func checkDestination(ctx context.Context, described *v1alpha1.FeedDestination, 
 		MaxCharacters: conditions.Bounded(account.Limits.MaxCharacters), CharactersPerURL: conditions.Bounded(account.Limits.CharactersPerURL),
 		HonoursKeys: account.HonoursKeys, CanRead: account.CanRead,
 	}
-	to.server = server
+	to.Server = server
 	generation := described.Generation
 	return func(live *v1alpha1.FeedDestination) {
 		live.Status.Server = &server
@@ -152,7 +145,7 @@ func (r *FeedDestinationReconciler) Reconcile(ctx context.Context, request ctrl.
 func (r *FeedDestinationReconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), noticesQueued))).
+			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
 		WatchesRawSource(&r.Waker.Destinations).
 		WithOptions(queue.Options(queue.LimitOfChecks)).
 		Complete(r)

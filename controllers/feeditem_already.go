@@ -10,12 +10,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
-	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
@@ -24,16 +22,6 @@ import (
 
 // heldAgain is when an item is looked at again whose entry another item posts at this moment.
 const heldAgain = 5 * time.Second
-
-// targetOf is where a destination posts, as far as that is known: it has to be asked for its account.
-func targetOf(described *v1alpha1.FeedDestination, to *publisher) (postmemory.Target, bool) {
-	if to == nil {
-		return postmemory.TargetOf(described)
-	}
-	return postmemory.Target{
-		Destination: client.ObjectKeyFromObject(described), Server: feed.CanonicalURL(to.address), Account: to.server.Account,
-	}, true
-}
 
 // skip ends an item that needs no summary, because its entry was posted before wherever it is to be posted; or has it wait for
 // a moment until that can be said.
@@ -70,10 +58,10 @@ func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.Feed
 		if err != nil {
 			return nil, false, err
 		}
-		if _, _, _, seen := r.Services.Standing(p.resource); !p.known {
-			return nil, !seen && p.unavailable == "", nil
+		if _, _, _, seen := r.Services.Standing(p.Resource); !p.Known {
+			return nil, !seen && p.Unavailable == "", nil
 		}
-		memory, err := r.Posted.At(ctx, p.target)
+		memory, err := r.Posted.At(ctx, p.Target)
 		if err != nil {
 			return nil, false, err
 		}
@@ -93,10 +81,10 @@ func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.Feed
 func (r *FeedItemReconciler) postedBefore(ctx context.Context, p *post, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource,
 ) (before *posted.Post, held string, err error) {
-	if p.to == nil || source.PostsAgain(p.destination) {
+	if p.Publisher == nil || source.PostsAgain(p.Destination) {
 		return nil, "", nil
 	}
-	memory, err := r.Posted.At(ctx, p.target)
+	memory, err := r.Posted.At(ctx, p.Target)
 	if err != nil {
 		return nil, "", err
 	}
@@ -119,12 +107,12 @@ func (r *FeedItemReconciler) postedBefore(ctx context.Context, p *post, item *v1
 // hold keeps the entry of an item for the post that is about to be claimed. It returns false where there is to be none: another
 // item is at it, or has posted it before.
 func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, now time.Time) (before *posted.Post, mine bool) {
-	if source.PostsAgain(p.destination) {
+	if source.PostsAgain(p.Destination) {
 		return nil, true
 	}
 
 	before, mine = p.memory.Reserve(posted.OfItem(item, derive.FeedOf(source)), item, postmemory.Attempt{
-		Since: now, Settled: now.Add(p.timeout + lifecycle.SettleTime), TextHash: destination.TextHash(p.publication),
+		Since: now, Settled: now.Add(p.Timeout + lifecycle.SettleTime), TextHash: destination.TextHash(p.publication),
 	})
 	if mine {
 		p.holds = item.UID
@@ -160,7 +148,7 @@ func (p *post) letGo(written *v1alpha1.FeedItem) {
 	if p.holds == "" {
 		return
 	}
-	if row := lifecycle.RowOf(written, p.destination); row == nil || !lifecycle.MustLook(row) {
+	if row := lifecycle.RowOf(written, p.Destination); row == nil || !lifecycle.MustLook(row) {
 		p.memory.Release(p.holds)
 		p.holds = ""
 	}
@@ -176,7 +164,7 @@ func (r *FeedItemReconciler) remember(ctx context.Context, item *v1alpha1.FeedIt
 
 // alreadyPosted is the outcome of a delivery that is not made.
 func (p *post) alreadyPosted(before posted.Post) lifecycle.DeliveryOutcome {
-	return lifecycle.DeliveryOutcome{Destination: p.destination, AlreadyPosted: true, URL: before.URL}
+	return lifecycle.DeliveryOutcome{Destination: p.Destination, AlreadyPosted: true, URL: before.URL}
 }
 
 // sooner has an item looked at again soon whose entry is held by another one.

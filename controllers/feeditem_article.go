@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -74,7 +75,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	if host != "" {
 		r.Stream.ArticleRead(item, reading, host, r.Clock.Now())
 	}
-	if outcome, known := judgedBefore(item, source, text); known && !releasesOf(ctx, r.Client, item).Frees(item) {
+	if outcome, known := judgedBefore(item, source, text); known && !retry.ReleasesOf(ctx, r.Client, item).Frees(item) {
 		outcome.Began = open.since
 		result, err = r.settle(ctx, item, source, outcome)
 		return true, result, err

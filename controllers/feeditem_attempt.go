@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -163,7 +164,7 @@ func (r *FeedItemReconciler) after(written *v1alpha1.FeedItem, err error) (ctrl.
 func (r *FeedItemReconciler) writeOutcome(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	outcome lifecycle.Outcome,
 ) (*v1alpha1.FeedItem, error) {
-	outcome.Releases = releasesOf(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
+	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
 	return r.writeResult(ctx, item, &attemptResult{
 		reconciler: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 )
@@ -47,7 +48,7 @@ func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedIte
 	}
 	policy := lifecycle.PolicyOf(source)
 	others := slices.DeleteFunc(slices.Clone(chain), func(next link) bool { return lifecycle.FailedForGood(item, next.Name, policy) })
-	if len(others) == 0 || slices.ContainsFunc(others, r.isUp) || releasesOf(ctx, r.Client, item).Frees(item) {
+	if len(others) == 0 || slices.ContainsFunc(others, r.isUp) || retry.ReleasesOf(ctx, r.Client, item).Frees(item) {
 		return chain, nil
 	}
 	return others, nil
@@ -94,7 +95,7 @@ func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs
 		var found v1alpha1.AIProvider
 		switch err := r.Client.Get(ctx, key, &found); {
 		case apierrors.IsNotFound(err):
-			next.unavailable = missingObject
+			next.unavailable = services.MissingObject
 		case err != nil:
 			return nil, err
 		default:
@@ -111,8 +112,6 @@ func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs
 	}
 	return chain, nil
 }
-
-const missingObject = "it does not exist in this namespace"
 
 // able returns the links that can do what an item needs first: to judge it, or to summarize it. One
 // that is not known yet, as after a start, is waited for: nobody after it takes over its items.
@@ -141,7 +140,7 @@ func (r *FeedItemReconciler) allRefused(item *v1alpha1.FeedItem, chain []link) (
 		if next.refused == nil {
 			return lifecycle.Outcome{}, false
 		}
-		at := failedAt(next.cured, r.Clock.Now())
+		at := lifecycle.FailedAfter(next.cured, r.Clock.Now())
 		if outcome.Failure == nil {
 			outcome.Failure = failure.Record(next.refused, v1alpha1.StageSummarize, next.Name, at.Time)
 		}

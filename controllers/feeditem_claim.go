@@ -11,15 +11,16 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/retry"
 )
 
 // carryOut works on one delivery: it looks for a post that may have been published already, claims
 // one that is to be made, and makes it. It returns the item as it is then; nil where somebody else
 // works on the delivery.
 func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
-	p.releases = releasesOf(ctx, r.Client, item)
+	p.releases = retry.ReleasesOf(ctx, r.Client, item)
 	view := r.freed(item, p.releases)
-	began, freed := *lifecycle.RowOf(item, p.destination), *lifecycle.RowOf(view, p.destination)
+	began, freed := *lifecycle.RowOf(item, p.Destination), *lifecycle.RowOf(view, p.Destination)
 	if p.decided == nil && lifecycle.MustLook(&freed) {
 		p.decided = r.find(ctx, view, source, p, &freed)
 	}
@@ -27,9 +28,9 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 		return nil, nil //nolint:nilerr // the manager is stopping, which is no error: no new claim
 	}
 	var unfit error
-	if p.to != nil {
+	if p.Publisher != nil {
 		var err error
-		if p.memory, err = r.Posted.At(ctx, p.target); err != nil {
+		if p.memory, err = r.Posted.At(ctx, p.Target); err != nil {
 			return nil, err // nothing is posted before it is known what was
 		}
 		if p.decided == nil && p.doubt != nil {
@@ -47,7 +48,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	var history []v1alpha1.HistoryEntry
 	err := r.recordItem(ctx, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
 		claimed, lost = false, false
-		if row := lifecycle.RowOf(live, p.destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
+		if row := lifecycle.RowOf(live, p.Destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
 			lost = true // somebody else has gone on with it
 			return false
 		}
@@ -86,14 +87,14 @@ func (r *FeedItemReconciler) mayPost(ctx context.Context, item *v1alpha1.FeedIte
 // intent; it says whether that is so. Without a source nothing is posted now.
 func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
 	now := r.Clock.Now()
-	row := lifecycle.RowOf(item, p.destination)
+	row := lifecycle.RowOf(item, p.Destination)
 	settle := func(outcome lifecycle.DeliveryOutcome) bool {
-		outcome.Destination, outcome.Token = p.destination, lifecycle.Token(item)
+		outcome.Destination, outcome.Token = p.Destination, lifecycle.Token(item)
 		outcome.Releases = p.releases
 		if row.State == v1alpha1.DeliveryIntent {
 			outcome.NotAfter = row.NotAfter
 		}
-		return lifecycle.SettleDelivery(item, outcome, p.policy, now)
+		return lifecycle.SettleDelivery(item, outcome, p.Policy, now)
 	}
 	if p.decided != nil && !settle(*p.decided) {
 		return false
@@ -104,7 +105,7 @@ func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1
 	switch {
 	case source == nil:
 		return false
-	case !source.Delivers(p.destination):
+	case !source.Delivers(p.Destination):
 		settle(lifecycle.DeliveryOutcome{Dropped: true})
 	case unfit != nil && lifecycle.MustLook(row):
 		settle(lifecycle.DeliveryOutcome{Unverifiable: true})
@@ -118,7 +119,7 @@ func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1
 		if !mine {
 			return false
 		}
-		lifecycle.Intend(item, p.destination, destination.TextHash(p.publication), p.timeout, now)
+		lifecycle.Intend(item, p.Destination, destination.TextHash(p.publication), p.Timeout, now)
 		return true
 	}
 	return false

@@ -17,10 +17,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -60,7 +62,7 @@ type FeedItemReconciler struct {
 	// Background is where deliveries go on that an item has several of.
 	Background *queue.Background
 	// Notifier sends the notifications of items that have failed for good.
-	Notifier *notifier
+	Notifier *notices.Notifier
 
 	open     openAttempts
 	kept     keptResults
@@ -205,7 +207,7 @@ func (r *FeedItemReconciler) next(ctx context.Context, item *v1alpha1.FeedItem) 
 	step := lifecycle.Next(item, r.Clock.Now())
 	switch step.Action {
 	case lifecycle.Rest, lifecycle.Wait, lifecycle.Deliver, lifecycle.Tell:
-		if lifecycle.Revived(item, curedBy(ctx, r.Client, item.Namespace)) {
+		if lifecycle.Revived(item, retry.CuredBy(ctx, r.Client, item.Namespace)) {
 			step.Action = lifecycle.Reset
 			break
 		}

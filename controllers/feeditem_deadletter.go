@@ -12,6 +12,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/record"
 )
 
@@ -89,9 +90,9 @@ func (r *FeedItemReconciler) tellers(ctx context.Context, source *v1alpha1.FeedS
 		key := client.ObjectKey{Namespace: item.Namespace, Name: by.Name}
 		var err error
 		if by.Stage == v1alpha1.StageDeliver {
-			err = queueNotices[v1alpha1.FeedDestination](ctx, r.Client, r.Live, key, revision, destinations)
+			err = notices.QueueCredentials[v1alpha1.FeedDestination](ctx, r.Client, r.Live, key, revision, destinations)
 		} else {
-			err = queueNotices[v1alpha1.AIProvider](ctx, r.Client, r.Live, key, revision, destinations)
+			err = notices.QueueCredentials[v1alpha1.AIProvider](ctx, r.Client, r.Live, key, revision, destinations)
 		}
 		if client.IgnoreNotFound(err) != nil { // without the service there is no refusal
 			return nil, err

@@ -18,14 +18,17 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
 // the item for the others.
 func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
-	view := r.freed(item, releasesOf(ctx, r.Client, item))
+	view := r.freed(item, retry.ReleasesOf(ctx, r.Client, item))
 	due, err := r.duePosts(ctx, item, view, source)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -35,9 +38,9 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 	var waitsFor []string
 	held := false
 	for _, p := range due {
-		stays := p.refused != nil && !r.dueByItself(item, p.destination) // it was released
+		stays := p.Refused != nil && !r.dueByItself(item, p.Destination) // it was released
 		if !stays {
-			if err := r.decide(ctx, p, item, source, lifecycle.RowOf(view, p.destination)); err != nil {
+			if err := r.decide(ctx, p, item, source, lifecycle.RowOf(view, p.Destination)); err != nil {
 				return ctrl.Result{}, err
 			}
 		}
@@ -47,19 +50,19 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 			ready = append(ready, p)
 		case p.heldBy != "":
 			held = true
-			waitsFor = append(waitsFor, heldBy(p.destination, p.heldBy))
+			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
 		default:
-			taken, granted := turn.AcquireAll(deliveryRank(item), toPost(p.resource)...)
-			p.has(turn, taken, granted)
+			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Takes(p.Resource)...)
+			p.Has(turn, taken, granted)
 			switch {
-			case p.ticket != nil && p.to != nil:
+			case p.Ticket != nil && p.Publisher != nil:
 				ready = append(ready, p)
-			case p.ticket != nil: // it was opened or closed just now
+			case p.Ticket != nil: // it was opened or closed just now
 				return queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
-			case p.unavailable != "":
-				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.destination, p.unavailable))
-			case r.pause(p.resource) != "":
-				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.destination, r.pause(p.resource)))
+			case p.Unavailable != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, p.Unavailable))
+			case r.pause(p.Resource) != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, r.pause(p.Resource)))
 			}
 		}
 	}
@@ -83,8 +86,8 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 // decide finds out what is known of a delivery without a call.
 func (r *FeedItemReconciler) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) error {
 	mustLook := lifecycle.MustLook(row)
-	if !source.Delivers(p.destination) {
-		if !mustLook || p.unavailable == missingObject {
+	if !source.Delivers(p.Destination) {
+		if !mustLook || p.Unavailable == services.MissingObject {
 			p.decided = &lifecycle.DeliveryOutcome{Dropped: true}
 		}
 		return nil
@@ -98,8 +101,8 @@ func (r *FeedItemReconciler) decide(ctx context.Context, p *post, item *v1alpha1
 		return err
 	case before != nil:
 		p.decided = new(p.alreadyPosted(*before))
-	case p.refused != nil: // R3.8: nothing more is called with them
-		p.decided = new(r.deliveryFailed(p, p.refused))
+	case p.Refused != nil: // R3.8: nothing more is called with them
+		p.decided = new(r.deliveryFailed(p, p.Refused))
 	default:
 		p.heldBy = holder
 	}
@@ -133,7 +136,7 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 	if err != nil || settled == nil || settled.Status.Summary == nil {
 		return r.after(settled, err)
 	}
-	announced := slices.DeleteFunc(slices.Clone(ready), func(p *post) bool { return !lifecycle.Announced(lifecycle.RowOf(settled, p.destination)) })
+	announced := slices.DeleteFunc(slices.Clone(ready), func(p *post) bool { return !lifecycle.Announced(lifecycle.RowOf(settled, p.Destination)) })
 	if len(announced) == 0 {
 		return r.after(settled, err)
 	}
@@ -146,13 +149,13 @@ func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn,
 	name string, outcome *lifecycle.Outcome,
 ) *post {
 	p, err := r.postTo(ctx, source, name)
-	if err != nil || p.to == nil || p.unavailable != "" {
+	if err != nil || p.Publisher == nil || p.Unavailable != "" {
 		return nil
 	}
 	if p.publication, err = r.compose(p, item, source); err != nil {
 		return nil
 	}
-	if p.memory, err = r.Posted.At(ctx, p.target); err != nil {
+	if p.memory, err = r.Posted.At(ctx, p.Target); err != nil {
 		return nil
 	}
 	before, holder, err := r.postedBefore(ctx, p, item, wants)
@@ -166,14 +169,14 @@ func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn,
 	if _, mine := p.hold(item, wants, r.Clock.Now()); !mine {
 		return nil
 	}
-	taken, free := turn.Try(deliveryRank(item), toPost(p.resource)...)
+	taken, free := turn.Try(deliveryRank(item), posting.Takes(p.Resource)...)
 	if !free {
 		p.letGo(item)
 		return nil
 	}
-	p.has(turn, taken, free)
+	p.Has(turn, taken, free)
 	outcome.Intents = append(outcome.Intents, lifecycle.Intent{
-		Destination: p.destination, TextHash: destination.TextHash(p.publication), Timeout: p.timeout,
+		Destination: p.Destination, TextHash: destination.TextHash(p.publication), Timeout: p.Timeout,
 	})
 	return p
 }
@@ -193,7 +196,7 @@ func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, it
 		return r.after(written, err)
 	}
 	for _, p := range ready {
-		if !r.underWay.Begin(item, p.destination) { // it is worked on already
+		if !r.underWay.Begin(item, p.Destination) { // it is worked on already
 			continue
 		}
 		apart, handed := item.DeepCopy(), p.handOver(turn)
@@ -212,10 +215,10 @@ func (r *FeedItemReconciler) workApart(ctx context.Context, item *v1alpha1.FeedI
 	defer func() {
 		if value := recover(); value != nil {
 			panicked := failure.Panicked(value, debug.Stack())
-			ctrl.LoggerFrom(ctx).Error(panicked, "Delivery panicked", "destination", p.destination, "stack", panicked.Stack)
+			ctrl.LoggerFrom(ctx).Error(panicked, "Delivery panicked", "destination", p.Destination, "stack", panicked.Stack)
 		}
 		p.giveBack()
-		r.underWay.End(item, p.destination)
+		r.underWay.End(item, p.Destination)
 		r.Waker.ItemLater(client.ObjectKeyFromObject(item), wait)
 	}()
 	_, err := work(ctx, item, p)
@@ -224,7 +227,7 @@ func (r *FeedItemReconciler) workApart(ctx context.Context, item *v1alpha1.FeedI
 		return
 	}
 	if client.IgnoreNotFound(err) != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Delivery could not be written down", "destination", p.destination)
+		ctrl.LoggerFrom(ctx).Error(err, "Delivery could not be written down", "destination", p.Destination)
 		return
 	}
 	wait = 0
@@ -253,7 +256,7 @@ func (r *FeedItemReconciler) duePosts(ctx context.Context, live, item *v1alpha1.
 		if err != nil {
 			return nil, err
 		}
-		if wait := r.sighted.remaining(live, lifecycle.RowOf(live, row.Destination), p.timeout, r.Clock); wait > 0 { // somebody may be in the call, by whatever clock
+		if wait := r.sighted.remaining(live, lifecycle.RowOf(live, row.Destination), p.Timeout, r.Clock); wait > 0 { // somebody may be in the call, by whatever clock
 			r.wakeAt(item, r.Clock.Now().Add(wait))
 			continue
 		}
@@ -268,7 +271,7 @@ func (r *FeedItemReconciler) standInLine(turn *schedule.Turn, item *v1alpha1.Fee
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
 			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
-			if taken, granted := turn.AcquireAll(deliveryRank(item), toPost(schedule.Destination(key))...); granted {
+			if taken, granted := turn.AcquireAll(deliveryRank(item), posting.Takes(schedule.Destination(key))...); granted {
 				taken[1].Release()
 			}
 		}

@@ -67,7 +67,7 @@ func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, 
 	for _, f := range open.Failures {
 		outcome.ProviderFailures = append(outcome.ProviderFailures, v1alpha1.ProviderFailure{
 			Name: f.Name, Category: f.Err.Category, Count: int32(min(f.Calls, 1<<20)), //nolint:gosec // bounded
-			Time: failedAt(held.curedAt(f.Name), r.Clock.Now()),
+			Time: lifecycle.FailedAfter(held.curedAt(f.Name), r.Clock.Now()),
 		})
 	}
 	return outcome, nil

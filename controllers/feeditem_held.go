@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -60,7 +61,7 @@ func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedIt
 	}
 	waited := fmt.Sprintf("Waited for the API server, which had taken no writes since %s, and does again at %s; goes on when it is its turn",
 		since.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
-	known := releasesOf(ctx, r.Client, item)
+	known := retry.ReleasesOf(ctx, r.Client, item)
 	err = record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
 		if !item.Terminal() {
 			return lifecycle.Hold(item, waited, now)

@@ -194,7 +194,7 @@ func (r *FeedItemReconciler) writeResult(ctx context.Context, item *v1alpha1.Fee
 	writing, cancel := record.Context(ctx)
 	defer cancel()
 	written, err := known.write(writing, item, tries)
-	if err == nil || !worthKeeping(err) {
+	if err == nil || !itemwrites.WorthKeeping(err) {
 		return written, err
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("Result kept until the API server takes it", "about", known.about(), "error", err.Error())
@@ -208,11 +208,6 @@ func (r *FeedItemReconciler) writeResult(ctx context.Context, item *v1alpha1.Fee
 // tryLater has what is kept of an item tried again by itself: others of its namespace are taken.
 func (r *FeedItemReconciler) tryLater(item *v1alpha1.FeedItem) {
 	r.wakeAt(item, r.kept.refused(client.ObjectKeyFromObject(item), r.Clock.Now()))
-}
-
-// worthKeeping says that what was refused may be taken another time.
-func worthKeeping(err error) bool {
-	return itemwrites.ExtentOf(err) != writes.Object || apierrors.IsConflict(err)
 }
 
 // writeKept writes what is kept of an item, when it is its turn to find out whether that is taken. Nothing else is done with the item
@@ -244,7 +239,7 @@ func (r *FeedItemReconciler) writeAllKept(ctx context.Context, name types.Namesp
 		err := r.writeOneKept(ctx, name, uid, known)
 		switch {
 		case err == nil:
-		case worthKeeping(err):
+		case itemwrites.WorthKeeping(err):
 			return err
 		default:
 			ctrl.LoggerFrom(ctx).Error(err, "What is known of an item will never be taken, and is dropped", "about", known.about())
@@ -265,7 +260,7 @@ func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.Namesp
 		return err
 	}
 	_, err := known.write(writing, &live, 1)
-	if apierrors.IsNotFound(err) && !worthKeeping(err) { // it is gone meanwhile
+	if apierrors.IsNotFound(err) && !itemwrites.WorthKeeping(err) { // it is gone meanwhile
 		return nil
 	}
 	return err

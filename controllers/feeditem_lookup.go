@@ -23,6 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
 )
 
 // lookBack is how long before the first attempt a post is looked for: when that was is noted by a clock that may have been ahead by
@@ -36,23 +37,23 @@ const lookBack = 24*time.Hour + 10*time.Minute
 func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	p *post, row *v1alpha1.Delivery,
 ) *lifecycle.DeliveryOutcome {
-	finder, can := p.to.Destination.(destination.Finder)
-	if !can || !p.to.server.CanRead {
+	finder, can := p.Publisher.Destination.(destination.Finder)
+	if !can || !p.Publisher.Server.CanRead {
 		return r.unverifiable(p, item, row)
 	}
 	publication, err := r.compose(p, item, source)
 	if err != nil { // what was posted may still be told by its link and its hash
 		publication = destination.Post{Link: item.Spec.URL}
 	}
-	others := &otherPosts{reconciler: r, ctx: ctx, item: item, destination: p.destination}
+	others := &otherPosts{reconciler: r, ctx: ctx, item: item, destination: p.Destination}
 	began := r.Clock.Now()
-	looking, cancel := context.WithTimeout(ctx, p.timeout)
+	looking, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	receipt, found, err := others.find(looking, finder, destination.Query{
 		Since: lifecycle.AttemptedSince(item, row, began).Add(-lookBack), Post: publication, TextHash: row.TextHash,
 	})
 	if err == nil {
-		ctrl.LoggerFrom(ctx).Info("Post looked for", "destination", p.destination, "found", found, "url", receipt.URL)
+		ctrl.LoggerFrom(ctx).Info("Post looked for", "destination", p.Destination, "found", found, "url", receipt.URL)
 	}
 	var failed *failure.Error
 	switch {
@@ -66,7 +67,7 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 	if ctx.Err() != nil { // the manager is stopping: nothing can be said
 		return nil
 	}
-	r.Services.CallEnded(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
+	r.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
 	outcome := r.deliveryFailed(p, err)
 	outcome.Looking, outcome.Began = true, began
 	return &outcome
@@ -76,9 +77,9 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 func (r *FeedItemReconciler) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
 	now := r.Clock.Now()
 	switch {
-	case !lifecycle.MayRepeat(row, p.to.server.HonoursKeys, now, r.sighted.since(item, row, r.Clock)):
+	case !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, r.sighted.since(item, row, r.Clock)):
 		return &lifecycle.DeliveryOutcome{Unverifiable: true}
-	case lifecycle.Postpones(row, item, p.policy, now):
+	case lifecycle.Postpones(row, item, p.Policy, now):
 		return &lifecycle.DeliveryOutcome{Protected: true}
 	}
 	return nil
@@ -230,7 +231,7 @@ func (o *otherPosts) placeOf(key client.ObjectKey) string {
 	err := o.reconciler.Client.Get(o.ctx, key, &described)
 	if err == nil && described.Status.ObservedGeneration == described.Generation &&
 		meta.IsStatusConditionTrue(described.Status.Conditions, v1alpha1.ConditionReady) {
-		if where, can := targetOf(&described, nil); can && where.Account != "" {
+		if where, can := posting.TargetOf(&described, nil); can && where.Account != "" {
 			o.places[key] = where.Server + " " + where.Account
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -26,7 +27,7 @@ func (r *FeedItemReconciler) notify(ctx context.Context, turn *schedule.Turn, it
 	var next time.Time
 	for _, row := range item.DeepCopy().Status.Notifications {
 		at, open := lifecycle.NotificationDue(&row, now)
-		if !open || r.Notifier.underWay.Has(item, row.Destination) {
+		if !open || r.Notifier.UnderWay.Has(item, row.Destination) {
 			continue
 		}
 		if at.After(now) {
@@ -41,7 +42,7 @@ func (r *FeedItemReconciler) notify(ctx context.Context, turn *schedule.Turn, it
 			next = queue.Earliest(next, now)
 			continue
 		}
-		begun, err := r.Notifier.begin(ctx, turn, r.notification(item, row))
+		begun, err := r.Notifier.Begin(ctx, turn, r.notification(item, row))
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -51,32 +52,32 @@ func (r *FeedItemReconciler) notify(ctx context.Context, turn *schedule.Turn, it
 }
 
 // notification is one of an item, as it is sent.
-func (r *FeedItemReconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.Notification) *notification {
+func (r *FeedItemReconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.Notification) *notices.Notification {
 	item = item.DeepCopy() // it goes on after the reconcile
-	return &notification{
+	return &notices.Notification{
 		Notification: row,
-		about:        item,
-		rank: schedule.Rank{
+		About:        item,
+		Rank: schedule.Rank{
 			Class: queue.ClassNotices, Time: lifecycle.CheckedAt(item, r.Clock.Now()), Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item),
 		},
-		text: func(ctx context.Context) (*destination.Notice, error) {
+		Text: func(ctx context.Context) (*destination.Notice, error) {
 			// What was read of the item may be from before the attempt that has just ended.
 			var live v1alpha1.FeedItem
 			if err := r.Live.Get(ctx, client.ObjectKeyFromObject(item), &live); err != nil {
 				return nil, client.IgnoreNotFound(err)
 			}
-			if live.UID != item.UID || !stillQueued(lifecycle.NotificationTo(&live, row.Destination), &row) {
+			if live.UID != item.UID || !notices.StillQueued(lifecycle.NotificationTo(&live, row.Destination), &row) {
 				return nil, nil
 			}
 			return noticeOf(&live), nil
 		},
-		began: func(at time.Time) {
+		Began: func(at time.Time) {
 			r.Stream.StageStarted(item, telemetry.Attempt{Began: at}, v1alpha1.StageNotify, row.Destination, at)
 		},
-		record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
+		Record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
 			return r.recordNotification(ctx, item, outcome)
 		},
-		lookAgain: func(after time.Duration) { r.Waker.ItemLater(client.ObjectKeyFromObject(item), after) },
+		LookAgain: func(after time.Duration) { r.Waker.ItemLater(client.ObjectKeyFromObject(item), after) },
 	}
 }
 

@@ -7,43 +7,23 @@ import (
 	"context"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
-	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // post is one delivery of an item that is to be worked on now, with what that takes.
 type post struct {
-	source      *v1alpha1.FeedSource
-	destination string
-	resource    schedule.Resource
-	policy      lifecycle.DeliveryPolicy
-	timeout     time.Duration
-	// to publishes, by revision of the spec and the Secret.
-	to       *publisher
-	revision string
-	// unavailable says why nothing can be posted until a person changes something; refused is set
-	// when that is because the credentials are refused, and cured is when that was cured last.
-	unavailable string
-	refused     *failure.Error
-	cured       time.Time
-	// ticket is the right to call the destination now, and place is where it is worked on, which may go on after the
-	// reconcile that began it.
-	ticket, place *schedule.Ticket
-	// where it posts, if that is known, and what was posted there.
-	target postmemory.Target
-	known  bool
+	posting.Line
+	source *v1alpha1.FeedSource
+	// memory is what was posted where it posts.
 	memory *postmemory.Memory
 	// heldBy is the item that posts the same entry there now, or may have posted it.
 	heldBy string
@@ -64,30 +44,20 @@ type post struct {
 	decided *lifecycle.DeliveryOutcome
 }
 
-// toPost are the resources that the work on a delivery takes, for Turn.AcquireAll.
-func toPost(to schedule.Resource) [][]schedule.Resource {
-	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(to)}
-}
-
-// has notes what toPost has named, and what was granted of it. The place is the post's from now on: a turn that began
-// with it needs another one for whatever else it does. So whoever calls it has deferred giveBack before, which also
-// counts where the work on the post panics.
-func (p *post) has(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
-	if granted {
-		p.place, p.ticket = taken[0], taken[1]
-		turn.Entrust(p.place)
-	}
-}
-
 // handOver returns the post as it is worked on when the turn has ended, with all that it has.
 func (p *post) handOver(turn *schedule.Turn) *post {
-	if p.ticket != nil {
-		turn.Entrust(p.ticket)
-	}
 	handed := *p
-	handed.apart = true
-	p.place, p.ticket, p.holds = nil, nil, ""
+	handed.Line, handed.apart = p.Line.HandOver(turn), true
+	p.holds = ""
 	return &handed
+}
+
+// giveBack returns what the line has, and lets the entry rest that is kept for the post; nothing of what was handed over.
+func (p *post) giveBack() {
+	p.Line.GiveBack()
+	if p.holds != "" {
+		p.memory.Rest(p.holds)
+	}
 }
 
 // giveBackAll is giveBack for several.
@@ -97,49 +67,13 @@ func giveBackAll(posts []*post) {
 	}
 }
 
-// giveBack returns the place, and the ticket if it was not used for a call; nothing of what was handed over.
-func (p *post) giveBack() {
-	if p.ticket != nil {
-		p.ticket.Release()
-	}
-	if p.place != nil {
-		p.place.Done()
-	}
-	if p.holds != "" {
-		p.memory.Rest(p.holds)
-	}
-}
-
 // postTo finds what it takes to post an item to a destination.
 func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSource, name string) (*post, error) {
-	p, err := postTo(ctx, r.Client, r.Services, types.NamespacedName{Namespace: source.Namespace, Name: name})
+	to, err := posting.To(ctx, r.Client, r.Services, types.NamespacedName{Namespace: source.Namespace, Name: name})
 	if err != nil {
 		return nil, err
 	}
-	p.source = source
-	return p, nil
-}
-
-// postTo finds what it takes to post to a destination.
-func postTo(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*post, error) {
-	p := &post{destination: key.Name, resource: schedule.Destination(key), policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
-	var described v1alpha1.FeedDestination
-	switch err := reader.Get(ctx, key, &described); {
-	case apierrors.IsNotFound(err):
-		p.unavailable = missingObject
-		return p, nil
-	case err != nil:
-		return nil, err
-	}
-	caller, revision, withdrawn, _ := known.Standing(p.resource)
-	p.to, _ = caller.(*publisher)
-	p.target, p.known = targetOf(&described, p.to)
-	p.revision, p.timeout, p.policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
-	p.cured = believable.TimeOf(described.Status.ReleasedTime)
-	if withdrawn != nil {
-		p.unavailable, p.refused = withdrawn.Because, withdrawn.Refused
-	}
-	return p, nil
+	return &post{Line: *to, source: source}, nil
 }
 
 // compose makes the text of a post.
@@ -148,9 +82,7 @@ func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v
 	if material.FeedTitle == "" {
 		material.FeedTitle = r.Names.of(source)
 	}
-	return p.to.composer.Compose(material, destination.Limits{
-		MaxCharacters: int(p.to.server.MaxCharacters), CharactersPerURL: int(p.to.server.CharactersPerURL),
-	})
+	return p.Publisher.Composer.Compose(material, p.Publisher.Limits())
 }
 
 // deliveryFailed is the outcome of a delivery that has failed.
@@ -158,12 +90,12 @@ func (r *FeedItemReconciler) deliveryFailed(p *post, err error) lifecycle.Delive
 	now := r.Clock.Now()
 	known := failure.Classify(err)
 	outcome := lifecycle.DeliveryOutcome{
-		Destination: p.destination,
-		Failure:     failure.Record(err, v1alpha1.StageDeliver, p.destination, now),
+		Destination: p.Destination,
+		Failure:     failure.Record(err, v1alpha1.StageDeliver, p.Destination, now),
 		RetryAfter:  known.RetryAfter,
 	}
 	if known.Category == v1alpha1.CategoryAuth {
-		outcome.Failure.Time = failedAt(p.cured, now)
+		outcome.Failure.Time = lifecycle.FailedAfter(p.Cured, now)
 	}
 	return outcome
 }

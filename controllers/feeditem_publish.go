@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -16,7 +15,9 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -38,11 +39,11 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 	if p.apart {
 		return again(ctx, item, p)
 	}
-	if !r.underWay.Begin(item, p.destination) { // somebody is at it in another way
+	if !r.underWay.Begin(item, p.Destination) { // somebody is at it in another way
 		return r.recordDelivery(ctx, item, p, *outcome)
 	}
 	repeated, apart := *p, item.DeepCopy()
-	repeated.apart, p.place, p.holds = true, nil, "" // it keeps the place, also while it waits
+	repeated.apart, p.Place, p.holds = true, nil, "" // it keeps the place, also while it waits
 	r.Background.Run(func() { r.workApart(ctx, apart, &repeated, again) })
 	return nil, nil
 }
@@ -65,7 +66,7 @@ func (r *FeedItemReconciler) publishAgain(ctx context.Context, item *v1alpha1.Fe
 // mayCallAgain waits, and then takes another ticket for a post that is still wanted; also for a
 // destination that is busy, as long as the waits of the attempt allow that.
 func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
-	turn := r.Schedule.Enter("again/" + string(item.UID) + "/" + p.destination)
+	turn := r.Schedule.Enter("again/" + string(item.UID) + "/" + p.Destination)
 	defer turn.Leave()
 	for {
 		select {
@@ -76,12 +77,12 @@ func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.Fe
 		if !r.stillWanted(ctx, item, p) || !r.timeForCall(item, p, 0) || r.Writes.Held(item.Namespace) {
 			return false
 		}
-		if taken, free := turn.Try(deliveryRank(item), queue.Only(p.resource)); free { // it has its place all the time
+		if taken, free := turn.Try(deliveryRank(item), queue.Only(p.Resource)); free { // it has its place all the time
 			turn.Entrust(taken[0])
-			p.ticket = taken[0]
+			p.Ticket = taken[0]
 			return true
 		}
-		free, known, _ := r.Schedule.Wait(p.resource)
+		free, known, _ := r.Schedule.Wait(p.Resource)
 		wait = free.Sub(r.Clock.Now())
 		if p.waited += wait; !known || wait <= 0 || p.waited > r.InPlace.MaxWait {
 			return false
@@ -95,50 +96,50 @@ func (r *FeedItemReconciler) stillWanted(ctx context.Context, item *v1alpha1.Fee
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(item), &now); err != nil || now.UID != item.UID || !now.DeletionTimestamp.IsZero() {
 		return false
 	}
-	if source := r.mayPost(ctx, item); source == nil || !source.Delivers(p.destination) {
+	if source := r.mayPost(ctx, item); source == nil || !source.Delivers(p.Destination) {
 		return false
 	}
-	_, revision, _, _ := r.Services.Standing(p.resource)
-	return revision == p.revision
+	_, revision, _, _ := r.Services.Standing(p.Resource)
+	return revision == p.Revision
 }
 
 // timeForCall says that after a wait half of the destination's timeout is left of the intent: a call
 // that is cut off by its end turns a failure that is certain into one that nobody knows the end of.
 func (r *FeedItemReconciler) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
-	notAfter := lifecycle.RowOf(item, p.destination).NotAfter
-	return !r.Clock.Now().Add(wait + p.timeout/2).After(notAfter.Time)
+	notAfter := lifecycle.RowOf(item, p.Destination).NotAfter
+	return !r.Clock.Now().Add(wait + p.Timeout/2).After(notAfter.Time)
 }
 
 // call makes one call with the ticket of the post, and says after which wait it is to be made again;
 // 0 is for never. The outcome is nil where it was too late for a call.
 func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
-	row := lifecycle.RowOf(item, p.destination)
+	row := lifecycle.RowOf(item, p.Destination)
 	if !lifecycle.Announced(row) { // whatever has become of the intent: without it there is no call
-		p.ticket.Release()
+		p.Ticket.Release()
 		return nil, 0
 	}
 	notAfter := row.NotAfter.DeepCopy()
-	remaining := min(notAfter.Sub(r.Clock.Now()), p.timeout+time.Second) // the intent is of this moment, whatever was done to the clock since
+	remaining := min(notAfter.Sub(r.Clock.Now()), p.Timeout+time.Second) // the intent is of this moment, whatever was done to the clock since
 	if remaining <= 0 {                                                  // this process was stopped for so long that another may be at it
-		p.ticket.Release()
-		ctrl.LoggerFrom(ctx).Info("Post not made: its time has passed", "destination", p.destination)
+		p.Ticket.Release()
+		ctrl.LoggerFrom(ctx).Info("Post not made: its time has passed", "destination", p.Destination)
 		return nil, 0
 	}
 	attempt := telemetry.Attempt{Began: r.Clock.Now()}
-	r.Stream.StageStarted(item, attempt, v1alpha1.StageDeliver, p.destination, attempt.Began)
+	r.Stream.StageStarted(item, attempt, v1alpha1.StageDeliver, p.Destination, attempt.Began)
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
 	defer cancel()
-	receipt, err := deliverSafely(calling, p.to, row.Key, p.publication)
-	again := r.Services.CallEnded(p.ticket, p.revision, v1alpha1.StageDeliver, 0, asFailure(err))
+	receipt, err := p.Publisher.DeliverSafely(calling, row.Key, p.publication)
+	again := r.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
 
-	outcome := &lifecycle.DeliveryOutcome{Destination: p.destination}
+	outcome := &lifecycle.DeliveryOutcome{Destination: p.Destination}
 	var wait time.Duration
 	switch {
 	case err == nil:
 		outcome.Posted, outcome.ID, outcome.URL = true, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
 	case again:
 		outcome.Again = true
-		r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.destination, failure.Classify(err), r.Clock.Now())
+		r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), r.Clock.Now())
 	default:
 		*outcome = r.deliveryFailed(p, err)
 		outcome.Uncertain = !destination.Certain(err)
@@ -146,7 +147,7 @@ func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, 
 			wait = r.waitInPlace(item, p, failure.Classify(err))
 		}
 		if wait > 0 {
-			r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.destination, failure.Classify(err), r.Clock.Now())
+			r.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), r.Clock.Now())
 		}
 	}
 	outcome.NotAfter, outcome.Token, outcome.Began = notAfter, lifecycle.Token(item), attempt.Began
@@ -157,22 +158,12 @@ func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, 
 // not.
 func (r *FeedItemReconciler) waitInPlace(item *v1alpha1.FeedItem, p *post, failed *failure.Error) time.Duration {
 	p.calls++
-	wait, again := r.InPlace.Wait(v1alpha1.StageDeliver, failed, p.calls, p.waited, string(item.UID)+"/"+p.destination)
+	wait, again := r.InPlace.Wait(v1alpha1.StageDeliver, failed, p.calls, p.waited, string(item.UID)+"/"+p.Destination)
 	if !again || !r.timeForCall(item, p, wait) {
 		return 0
 	}
 	p.waited += wait
 	return wait
-}
-
-// deliverSafely turns a panic of a library into a failure of which nobody knows what it has done.
-func deliverSafely(ctx context.Context, to *publisher, key string, publication destination.Post) (receipt destination.Receipt, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = failure.Panicked(value, debug.Stack())
-		}
-	}()
-	return to.Deliver(ctx, key, publication)
 }
 
 // recordDelivery writes down what a delivery has come to, whatever happened to the item meanwhile. Where the API server does not
@@ -181,16 +172,8 @@ func (r *FeedItemReconciler) recordDelivery(ctx context.Context, item *v1alpha1.
 	outcome lifecycle.DeliveryOutcome,
 ) (*v1alpha1.FeedItem, error) {
 	r.remember(ctx, item, p, &outcome)
-	outcome.Releases = releasesOf(context.WithoutCancel(ctx), r.Client, item) // those that came during the call too: it counts for them
+	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), r.Client, item) // those that came during the call too: it counts for them
 	return r.writeResult(ctx, item, &deliveryResult{
 		reconciler: r, post: p, before: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
 	})
-}
-
-// asFailure is an error in the form in which services know it, nil for none.
-func asFailure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return failure.Classify(err)
 }

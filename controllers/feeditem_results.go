@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -102,7 +103,7 @@ type deliveryResult struct {
 	at         time.Time
 }
 
-func (d *deliveryResult) about() string { return "delivery/" + d.post.destination }
+func (d *deliveryResult) about() string { return "delivery/" + d.post.Destination }
 
 func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
 	var written, noted *v1alpha1.FeedItem
@@ -112,8 +113,8 @@ func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tri
 		if live.UID != d.before.UID {
 			return false
 		}
-		if !lifecycle.SettleDelivery(live, d.outcome, d.post.policy, d.at) {
-			if row := lifecycle.RowOf(live, d.post.destination); d.outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone && row.ID == d.outcome.ID {
+		if !lifecycle.SettleDelivery(live, d.outcome, d.post.Policy, d.at) {
+			if row := lifecycle.RowOf(live, d.post.Destination); d.outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone && row.ID == d.outcome.ID {
 				noted = live
 			}
 			return false
@@ -122,7 +123,7 @@ func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tri
 		return true
 	})
 	if err == nil && noted != nil { // the API server took it, and only its answer was lost
-		d.reconciler.Services.Posted(d.post.resource)
+		d.reconciler.Services.Posted(d.post.Resource)
 		d.reconciler.tell(d.before, noted)
 	}
 	if err != nil || written == nil {
@@ -137,7 +138,7 @@ func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tri
 
 func (d *deliveryResult) putAway() int64 {
 	p := d.post
-	d.post = &post{source: p.source, destination: p.destination, resource: p.resource, policy: p.policy, decided: p.decided}
+	d.post = &post{Line: posting.Line{Destination: p.Destination, Resource: p.Resource, Policy: p.Policy}, source: p.source, decided: p.decided}
 	d.before = slimCopy(d.before)
 	return weightOf(d.outcome, d.before, p.source)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -72,7 +73,7 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	turn := r.Schedule.Enter(queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item)))
 	defer turn.Leave()
 	if action == lifecycle.Deliver {
-		view := r.freed(item, releasesOf(ctx, r.Client, item))
+		view := r.freed(item, retry.ReleasesOf(ctx, r.Client, item))
 		for i := range view.Status.Deliveries {
 			row := &view.Status.Deliveries[i]
 			if at, open := lifecycle.Due(row, now); open && !at.After(now) {

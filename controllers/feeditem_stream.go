@@ -34,12 +34,12 @@ func (r *FeedItemReconciler) tellAttempt(history []v1alpha1.HistoryEntry, before
 
 // tellDelivery tells what an attempt at a delivery came to, once that is written.
 func (r *FeedItemReconciler) tellDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
-	attempt := telemetry.Attempt{MaxRetries: p.policy.MaxRetries}
+	attempt := telemetry.Attempt{MaxRetries: p.Policy.MaxRetries}
 	if outcome != nil {
 		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
 	}
-	if row := lifecycle.RowOf(after, p.destination); outcome != nil && outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone {
-		r.Services.Posted(p.resource)
+	if row := lifecycle.RowOf(after, p.Destination); outcome != nil && outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone {
+		r.Services.Posted(p.Resource)
 	}
 	r.tellEntries(history, after, attempt, r.Clock.Now())
 }

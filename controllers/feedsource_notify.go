@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/notices"
 )
 
 // checkNotifications says on a source which of its spec.notifications cannot be told of what fails,
@@ -34,7 +35,7 @@ func (r *FeedSourceReconciler) checkNotifications(ctx context.Context, source *v
 		case err != nil:
 			return err
 		case !described.Confidential():
-			problems = append(problems, notConfidential(ref.Name))
+			problems = append(problems, notices.NotConfidential(ref.Name))
 			reason = v1alpha1.ReasonNotConfidential
 		}
 	}

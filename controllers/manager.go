@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -105,7 +106,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Waker:    waker,
 	}
 	apart := &queue.Background{}
-	notifier := &notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
+	notifier := &notices.Notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
 	recordable, err := crdcheck.New(manager.GetConfig(), manager.GetHTTPClient(), options.Clock, manager.GetLogger().WithName("kinds"),
 		manager.GetClient(), waker)
 	if err != nil {

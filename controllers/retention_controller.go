@@ -148,9 +148,9 @@ func (r *RetentionReconciler) unwanted(
 		if asked.IsNew() && item.Status.Phase == v1alpha1.PhaseFailed {
 			return true
 		}
-		releases := releasesOf(ctx, r.Client, item)
+		releases := retry.ReleasesOf(ctx, r.Client, item)
 		releases.Source = believable.TimeOf(live.Status.ReleasedTime)
-		return lifecycle.Revived(item, curedBy(ctx, r.Client, item.Namespace)) || releases.Wants(item, now)
+		return lifecycle.Revived(item, retry.CuredBy(ctx, r.Client, item.Namespace)) || releases.Wants(item, now)
 	}), nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
@@ -37,24 +38,9 @@ const (
 	longestCheck = 15 * time.Second
 )
 
-// serviceObject is the kind of a service: AIProvider or FeedDestination.
-type serviceObject interface {
-	client.Object
-	Service() *v1alpha1.ServiceStatus
-	SecretRef() *v1alpha1.SecretReference
-	Suspended() bool
-	Timeout() time.Duration
-}
-
-// servicePointer is a pointer to such an object.
-type servicePointer[T any] interface {
-	*T
-	serviceObject
-}
-
 // serviceReconciler keeps one kind of services open or closed, and says on their status which and
 // why. The kinds differ in the functions.
-type serviceReconciler[T any, P servicePointer[T]] struct {
+type serviceReconciler[T any, P notices.ServicePointer[T]] struct {
 	Clock    clock.PassiveClock
 	Client   client.Client
 	Live     client.Reader
@@ -96,7 +82,7 @@ type serviceReconciler[T any, P servicePointer[T]] struct {
 	// Waker brings back the items that were given up for the service.
 	Waker *queue.Waker
 	// Notifier sends the notices that its credentials are refused.
-	Notifier *notifier
+	Notifier *notices.Notifier
 	// Recordable knows whether what comes of calls can be written down.
 	Recordable *crdcheck.Checker
 }

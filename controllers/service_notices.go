@@ -12,54 +12,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
-
-// queueNotices queues on a service the notices that its credentials are refused, before the item is written that
-// fails for it: from then on they do not depend on that item, nor on an operator that lives on. Refused is the
-// revision of the service that was refused.
-func queueNotices[T any, P servicePointer[T]](ctx context.Context, c client.Client, live client.Reader, key client.ObjectKey,
-	refused string, destinations []string,
-) error {
-	// What the cache shows as queued is queued, so that of many items only the first few write.
-	service := P(new(T))
-	if err := c.Get(ctx, key, service); err != nil {
-		return err
-	}
-	return record.Write[T, P](ctx, c, live, service, func(service P) bool {
-		lifecycle.QueueCredentialsNotices(service.Service(), service.GetUID(), conditions.Cut(refused, 256), destinations)
-		return true
-	})
-}
-
-// noticesQueued lets through services on which an item has queued a notice just now.
-var noticesQueued = predicate.Funcs{
-	CreateFunc: func(event.CreateEvent) bool { return false },
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, isService := e.ObjectOld.(serviceObject)
-		after, still := e.ObjectNew.(serviceObject)
-		if !isService || !still {
-			return false
-		}
-		return slices.ContainsFunc(after.Service().CredentialsNotices, func(notice v1alpha1.CredentialsNotice) bool {
-			known := lifecycle.CredentialsNoticeTo(before.Service(), notice.Destination)
-			return notice.State == v1alpha1.NotificationQueued && (known == nil || known.Key != notice.Key)
-		})
-	},
-	GenericFunc: func(event.GenericEvent) bool { return false },
-}
 
 // tell sends the notices of a service that are due, whatever has become of the items that have failed for it, and
 // returns when to look again; zero: somebody else sees to that.
@@ -67,7 +30,7 @@ func (r *serviceReconciler[T, P]) tell(ctx context.Context, turn *schedule.Turn,
 	now := r.Clock.Now()
 	for _, notice := range slices.Clone(found.Service().CredentialsNotices) {
 		at, open := lifecycle.NotificationDue(&notice.Notification, now)
-		if !open || r.Notifier.underWay.Has(found, notice.Destination) {
+		if !open || r.Notifier.UnderWay.Has(found, notice.Destination) {
 			continue
 		}
 		if at.After(now) {
@@ -87,7 +50,7 @@ func (r *serviceReconciler[T, P]) tell(ctx context.Context, turn *schedule.Turn,
 			}
 			continue
 		}
-		begun, err := r.Notifier.begin(ctx, turn, r.notification(id, found, notice.Notification))
+		begun, err := r.Notifier.Begin(ctx, turn, r.notification(id, found, notice.Notification))
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -104,40 +67,40 @@ func (r *serviceReconciler[T, P]) wanted(ctx context.Context, namespace, destina
 }
 
 // notification is a notice of a service, as it is sent.
-func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, row v1alpha1.Notification) *notification {
+func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, row v1alpha1.Notification) *notices.Notification {
 	object, _ := found.DeepCopyObject().(P) // it goes on after the reconcile
 	key, uid := client.ObjectKeyFromObject(found), found.GetUID()
-	return &notification{
+	return &notices.Notification{
 		Notification: row,
-		about:        object,
-		rank: schedule.Rank{
+		About:        object,
+		Rank: schedule.Rank{
 			Class: queue.ClassNotices, Time: object.GetCreationTimestamp().Time, Name: key.String(), Owner: schedule.Owner{Tenant: key.Namespace},
 		},
-		text: func(ctx context.Context) (*destination.Notice, error) {
+		Text: func(ctx context.Context) (*destination.Notice, error) {
 			live := P(new(T)) // what is in the cache may be from before the last attempt
 			if err := r.Live.Get(ctx, key, live); err != nil {
 				return nil, client.IgnoreNotFound(err)
 			}
 			notice := lifecycle.CredentialsNoticeTo(live.Service(), row.Destination)
-			if live.GetUID() != uid || notice == nil || !stillQueued(&notice.Notification, &row) {
+			if live.GetUID() != uid || notice == nil || !notices.StillQueued(&notice.Notification, &row) {
 				return nil, nil
 			}
 			object = live
 			return r.refusalOf(id, live), nil
 		},
 		// There may be no item any more that finds out; and whether a service can be written on is another question.
-		held: func(ctx context.Context) bool {
+		Held: func(ctx context.Context) bool {
 			err := r.recordDue(ctx, object, &row)
 			if err != nil {
 				ctrl.LoggerFrom(ctx).V(1).Info("Notice not sent while writes are refused", "error", err.Error())
 			}
 			return err != nil
 		},
-		began: func(time.Time) {},
-		record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
+		Began: func(time.Time) {},
+		Record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
 			return r.recordNotice(ctx, object, outcome)
 		},
-		lookAgain: func(after time.Duration) { r.Waker.ServiceLater(id, after) },
+		LookAgain: func(after time.Duration) { r.Waker.ServiceLater(id, after) },
 	}
 }
 
@@ -148,7 +111,7 @@ func (r *serviceReconciler[T, P]) recordDue(ctx context.Context, found P, row *v
 	uid, now := found.GetUID(), metav1.NewTime(r.Clock.Now().Truncate(time.Second))
 	return record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		notice := lifecycle.CredentialsNoticeTo(live.Service(), row.Destination)
-		if live.GetUID() != uid || notice == nil || !stillQueued(&notice.Notification, row) {
+		if live.GetUID() != uid || notice == nil || !notices.StillQueued(&notice.Notification, row) {
 			return false
 		}
 		notice.NextRetryTime = &now
@@ -209,7 +172,7 @@ func (r *serviceReconciler[T, P]) refusalOf(id schedule.Resource, service P) *de
 }
 
 // kindOf is the kind of a service.
-func kindOf(service serviceObject) string {
+func kindOf(service v1alpha1.ServiceObject) string {
 	if _, posts := service.(*v1alpha1.FeedDestination); posts {
 		return crdcheck.KindDestination
 	}

@@ -151,10 +151,6 @@ func (r *serviceReconciler[T, P]) noteCredentials(id schedule.Resource, status *
 	}
 }
 
-// failedAt returns the time of a failure that happens now at a service that was cured last at a
-// time: after that, though it is noted by the second only.
-func failedAt(cured, now time.Time) metav1.Time { return lifecycle.FailedAfter(cured, now) }
-
 // flush writes the counters of a service that is not looked at any more because the operator stops.
 func (r *serviceReconciler[T, P]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
 	calls := r.Services.Take(id)

@@ -48,8 +48,8 @@ var cured = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, isService := e.ObjectOld.(serviceObject)
-		after, still := e.ObjectNew.(serviceObject)
+		before, isService := e.ObjectOld.(v1alpha1.ServiceObject)
+		after, still := e.ObjectNew.(v1alpha1.ServiceObject)
 		return isService && still && !believable.TimeOf(before.Service().ReleasedTime).Equal(believable.TimeOf(after.Service().ReleasedTime))
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },

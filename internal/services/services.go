@@ -415,3 +415,5 @@ func (s *Services) LastFailure(id schedule.Resource, status *v1alpha1.ServiceSta
 	}
 	return status.LastFailure
 }
+
+const MissingObject = "it does not exist in this namespace"

@@ -1,0 +1,101 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package posting
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
+)
+
+// Line is the way to one destination: what is known of it, and what the schedule has granted there.
+type Line struct {
+	Destination string
+	Resource    schedule.Resource
+	Policy      lifecycle.DeliveryPolicy
+	Timeout     time.Duration
+	// Publisher publishes, by revision of the spec and the Secret.
+	Publisher *Publisher
+	Revision  string
+	// Unavailable says why nothing can be posted until a person changes something; refused is set
+	// when that is because the credentials are refused, and cured is when that was cured last.
+	Unavailable string
+	Refused     *failure.Error
+	Cured       time.Time
+	// Ticket is the right to call the destination now, and place is where it is worked on, which may go on after the
+	// reconcile that began it.
+	Ticket, Place *schedule.Ticket
+	// Target is where it posts, if that is known.
+	Target postmemory.Target
+	Known  bool
+}
+
+// Takes are the resources that the work on a delivery takes, for Turn.AcquireAll.
+func Takes(to schedule.Resource) [][]schedule.Resource {
+	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(to)}
+}
+
+// Has notes what toPost has named, and what was granted of it. The place is the line's from now on: a turn that began
+// with it needs another one for whatever else it does. So whoever calls it has deferred giveBack before, which also
+// counts where the work panics.
+func (l *Line) Has(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
+	if granted {
+		l.Place, l.Ticket = taken[0], taken[1]
+		turn.Entrust(l.Place)
+	}
+}
+
+// HandOver returns the line as it is used when the turn has ended, with all that it has.
+func (l *Line) HandOver(turn *schedule.Turn) Line {
+	if l.Ticket != nil {
+		turn.Entrust(l.Ticket)
+	}
+	handed := *l
+	l.Place, l.Ticket = nil, nil
+	return handed
+}
+
+// GiveBack returns the place, and the ticket if it was not used for a call; nothing of what was handed over.
+func (l *Line) GiveBack() {
+	if l.Ticket != nil {
+		l.Ticket.Release()
+	}
+	if l.Place != nil {
+		l.Place.Done()
+	}
+}
+
+// To finds the way to a destination.
+func To(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*Line, error) {
+	l := &Line{Destination: key.Name, Resource: schedule.Destination(key), Policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
+	var described v1alpha1.FeedDestination
+	switch err := reader.Get(ctx, key, &described); {
+	case apierrors.IsNotFound(err):
+		l.Unavailable = services.MissingObject
+		return l, nil
+	case err != nil:
+		return nil, err
+	}
+	caller, revision, withdrawn, _ := known.Standing(l.Resource)
+	l.Publisher, _ = caller.(*Publisher)
+	l.Target, l.Known = TargetOf(&described, l.Publisher)
+	l.Revision, l.Timeout, l.Policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
+	l.Cured = believable.TimeOf(described.Status.ReleasedTime)
+	if withdrawn != nil {
+		l.Unavailable, l.Refused = withdrawn.Because, withdrawn.Refused
+	}
+	return l, nil
+}

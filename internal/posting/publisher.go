@@ -1,0 +1,59 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package posting
+
+import (
+	"context"
+	"runtime/debug"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
+)
+
+// Publisher is what calls a destination: who posts, and who writes the posts.
+type Publisher struct {
+	destination.Destination
+	Composer *destination.Composer
+	// Address of the server.
+	Address string
+	Server  v1alpha1.DestinationServer
+}
+
+// Limits are those of the server for a post.
+func (p *Publisher) Limits() destination.Limits {
+	return destination.Limits{MaxCharacters: int(p.Server.MaxCharacters), CharactersPerURL: int(p.Server.CharactersPerURL)}
+}
+
+// TargetOf is where a destination posts, as far as that is known: it has to be asked for its account.
+func TargetOf(described *v1alpha1.FeedDestination, to *Publisher) (postmemory.Target, bool) {
+	if to == nil {
+		return postmemory.TargetOf(described)
+	}
+	return postmemory.Target{
+		Destination: client.ObjectKeyFromObject(described), Server: feed.CanonicalURL(to.Address), Account: to.Server.Account,
+	}, true
+}
+
+// DeliverSafely publishes a post, and turns a panic of a library into a failure of which nobody knows what it has done.
+func (p *Publisher) DeliverSafely(ctx context.Context, key string, publication destination.Post) (receipt destination.Receipt, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = failure.Panicked(value, debug.Stack())
+		}
+	}()
+	return p.Deliver(ctx, key, publication)
+}
+
+// AsFailure is an error in the form in which services know it, nil for none.
+func AsFailure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure.Classify(err)
+}

@@ -1,0 +1,75 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package retry
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+)
+
+// LastReleased is when what had failed was last released, for whatever reason.
+func LastReleased(object client.Object) time.Time {
+	switch parent := object.(type) {
+	case *v1alpha1.FeedSource:
+		return believable.TimeOf(parent.Status.ReleasedTime)
+	case v1alpha1.ServiceObject:
+		forced, cured := believable.TimeOf(parent.Service().ForcedTime), believable.TimeOf(parent.Service().ReleasedTime)
+		if cured.After(forced) {
+			return cured
+		}
+		return forced
+	}
+	return time.Time{}
+}
+
+// ReleasesOf are those that may concern an item, or an attempt at it that has failed at providers.
+func ReleasesOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.Releases {
+	known := lifecycle.Releases{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
+	if source, err := itemcache.SourceOf(ctx, reader, item); err == nil && source != nil {
+		known.Source = believable.TimeOf(source.Status.ReleasedTime)
+	}
+	forced := func(service v1alpha1.ServiceObject, name string) time.Time {
+		return ForcedTime(ctx, reader, service, item.Namespace, name)
+	}
+	if item.Status.Summary == nil {
+		for _, failed := range append(failures, item.Status.ProviderFailures...) {
+			known.Providers[failed.Name] = forced(&v1alpha1.AIProvider{}, failed.Name)
+		}
+	}
+	for i := range item.Status.Deliveries {
+		name := item.Status.Deliveries[i].Destination
+		known.Destinations[name] = forced(&v1alpha1.FeedDestination{}, name)
+	}
+	return known
+}
+
+// ForcedTime is when somebody last asked for a retry of what has failed at a service.
+func ForcedTime(ctx context.Context, reader client.Reader, service v1alpha1.ServiceObject, namespace, name string) time.Time {
+	if err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, service); err != nil {
+		return time.Time{} // not there, so nobody has asked
+	}
+	return believable.TimeOf(service.Service().ForcedTime)
+}
+
+// CuredBy returns what says when credentials that were refused have been replaced last.
+func CuredBy(ctx context.Context, reader client.Reader, namespace string) func(v1alpha1.Stage, string) time.Time {
+	return func(stage v1alpha1.Stage, name string) time.Time {
+		var service v1alpha1.ServiceObject = &v1alpha1.AIProvider{}
+		if stage == v1alpha1.StageDeliver {
+			service = &v1alpha1.FeedDestination{}
+		}
+		if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service); err != nil {
+			return time.Time{} // not there, so not cured
+		}
+		return believable.TimeOf(service.Service().ReleasedTime)
+	}
+}
