@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers/service"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
@@ -39,9 +39,9 @@ type Options struct {
 	// Outbound is the only way to feeds and pages.
 	Outbound *outbound.Client
 	// Providers makes what calls the service of an AIProvider.
-	Providers ProviderFactory
+	Providers service.ProviderFactory
 	// Destinations makes what posts to a FeedDestination.
-	Destinations DestinationFactory
+	Destinations service.DestinationFactory
 	// Builtin writes summaries where a source names no provider.
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt; the zero value repeats none.
@@ -162,28 +162,18 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 
 		Recordable: recordable,
 	}
-	providers := newAIProviderReconciler(serviceReconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider]{
-		Clock:    options.Clock,
-		Client:   manager.GetClient(),
-		Live:     manager.GetAPIReader(),
-		Recorder: manager.GetEventRecorder(component),
-		Services: known,
-		Waker:    waker,
-		Notifier: notifier,
-
+	tools := service.Tools{
+		Clock:      options.Clock,
+		Client:     manager.GetClient(),
+		Live:       manager.GetAPIReader(),
+		Recorder:   manager.GetEventRecorder(component),
+		Services:   known,
+		Waker:      waker,
+		Notifier:   notifier,
 		Recordable: recordable,
-	}, options.Providers, shareOfWorkers(options.ItemWorkers))
-	destinations := newFeedDestinationReconciler(serviceReconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination]{
-		Clock:    options.Clock,
-		Client:   manager.GetClient(),
-		Live:     manager.GetAPIReader(),
-		Recorder: manager.GetEventRecorder(component),
-		Services: known,
-		Waker:    waker,
-		Notifier: notifier,
-
-		Recordable: recordable,
-	}, options.Destinations)
+	}
+	providers := service.NewAIProviders(tools, options.Providers, options.ItemWorkers)
+	destinations := service.NewFeedDestinations(tools, options.Destinations)
 	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
 
 	if err := itemcache.Index(ctx, manager.GetFieldIndexer()); err != nil {
@@ -206,7 +196,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := manager.Add(items.Background); err != nil {
 		return err
 	}
-	if err := manager.Add(&lastWords{services: known, providers: providers, destinations: destinations}); err != nil {
+	if err := manager.Add(&service.LastWords{Services: known, Providers: providers, Destinations: destinations}); err != nil {
 		return err
 	}
 	if err := manager.Add(before); err != nil {

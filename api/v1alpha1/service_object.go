@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// +kubebuilder:object:generate=false
+
 // ServiceObject is the kind of a service that items need: AIProvider or FeedDestination.
 type ServiceObject interface {
 	metav1.Object

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package service
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 )
 
 // say says of a service that may be called how it stands.
-func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
+func (r *Reconciler[T, P, C]) say(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
 	until, spent := r.Services.Schedule.TokensSpent(id)
 	if said, yes := services.SayTokens(until, spent, availability); yes {
 		return said
@@ -35,10 +35,10 @@ func (r *serviceReconciler[T, P]) say(id schedule.Resource, found P, availabilit
 }
 
 // sayAvailability says what the calls of a service have come to.
-func (r *serviceReconciler[T, P]) sayAvailability(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
+func (r *Reconciler[T, P, C]) sayAvailability(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
 	remaining := availability.Remaining(r.Clock.Now())
 	if availability.State != schedule.StateOpen && remaining < services.LongPause {
-		return conditions.Verdict{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.working(found)}
+		return conditions.Verdict{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.kind.working(found)}
 	}
 	because := ""
 	if last := r.Services.LastFailure(id, found.Service()); last != nil {
@@ -62,7 +62,7 @@ func (r *serviceReconciler[T, P]) sayAvailability(id schedule.Resource, found P,
 }
 
 // writeDown writes what a look has come to, with what calls have come to since the last time.
-func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Resource, found P, stands standing[P]) error {
+func (r *Reconciler[T, P, C]) writeDown(ctx context.Context, id schedule.Resource, found P, stands standing[P]) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	calls := r.Services.Take(id)
@@ -89,7 +89,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 	}
 	r.Services.Schedule.TokensWritten(id, calls.Today)
 	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
-		r.transition(found, said)
+		r.kind.transition(r.Recorder, found, said)
 	}
 	if asked.Noted {
 		r.tellRetry(ctx, found, asked)
@@ -104,7 +104,7 @@ func (r *serviceReconciler[T, P]) writeDown(ctx context.Context, id schedule.Res
 
 // patch writes the status, and returns what its conditions say: of a service that is open, by the
 // availability that is written with them.
-func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands standing[P],
+func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands standing[P],
 	calls services.Tally, givenUp, now time.Time, asked *retry.Request,
 ) (conditions.Verdict, error) {
 	said, availability := stands.said, r.Services.Availability(id)
@@ -117,7 +117,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 			stands.answer(live)
 		}
 		calls.AddTo(status)
-		r.counted(live, calls)
+		r.kind.counted(live, calls)
 		r.noteCredentials(id, status, stands, givenUp, now)
 		asked.Note(live, &status.LastHandledRetry, &status.ForcedTime, now)
 		if stands.open {
@@ -133,7 +133,7 @@ func (r *serviceReconciler[T, P]) patch(ctx context.Context, id schedule.Resourc
 
 // noteCredentials notes credentials that were refused, and when that was cured: whenever the service
 // is open while items are given up for it that were not released since.
-func (r *serviceReconciler[T, P]) noteCredentials(id schedule.Resource, status *v1alpha1.ServiceStatus, stands standing[P], givenUp, now time.Time) {
+func (r *Reconciler[T, P, C]) noteCredentials(id schedule.Resource, status *v1alpha1.ServiceStatus, stands standing[P], givenUp, now time.Time) {
 	// A call may have been refused since the look, and an item have queued the notices of that.
 	if _, _, why, _ := r.Services.Standing(id); stands.open && (why == nil || why.Refused == nil) {
 		lifecycle.DropCredentialsNotices(status)
@@ -141,7 +141,7 @@ func (r *serviceReconciler[T, P]) noteCredentials(id schedule.Resource, status *
 	switch {
 	case stands.refused != "":
 		if status.RefusedCredentials != stands.refused || status.LastFailure == nil {
-			status.LastFailure = failure.Record(stands.refusal, r.stage, "", now)
+			status.LastFailure = failure.Record(stands.refusal, r.kind.traits().stage, "", now)
 		}
 		status.RefusedCredentials = stands.refused
 	case !stands.open:
@@ -152,7 +152,7 @@ func (r *serviceReconciler[T, P]) noteCredentials(id schedule.Resource, status *
 }
 
 // flush writes the counters of a service that is not looked at any more because the operator stops.
-func (r *serviceReconciler[T, P]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
+func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
 	calls := r.Services.Take(id)
 	found := P(new(T))
 	err := r.Live.Get(ctx, key, found)
@@ -160,7 +160,7 @@ func (r *serviceReconciler[T, P]) flush(ctx context.Context, id schedule.Resourc
 		err = record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 			live.Service().Availability = availabilityStatus(r.Services.Availability(id))
 			calls.AddTo(live.Service())
-			r.counted(live, calls)
+			r.kind.counted(live, calls)
 			return true
 		})
 	}

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package service
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 
 // tell sends the notices of a service that are due, whatever has become of the items that have failed for it, and
 // returns when to look again; zero: somebody else sees to that.
-func (r *serviceReconciler[T, P]) tell(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (next time.Time, err error) {
+func (r *Reconciler[T, P, C]) tell(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (next time.Time, err error) {
 	now := r.Clock.Now()
 	for _, notice := range slices.Clone(found.Service().CredentialsNotices) {
 		at, open := lifecycle.NotificationDue(&notice.Notification, now)
@@ -60,14 +60,14 @@ func (r *serviceReconciler[T, P]) tell(ctx context.Context, turn *schedule.Turn,
 }
 
 // wanted says whether any source of a namespace still has a destination told of what fails.
-func (r *serviceReconciler[T, P]) wanted(ctx context.Context, namespace, destination string) (bool, error) {
+func (r *Reconciler[T, P, C]) wanted(ctx context.Context, namespace, destination string) (bool, error) {
 	var sources v1alpha1.FeedSourceList
 	err := r.Client.List(ctx, &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
 	return slices.ContainsFunc(sources.Items, func(source v1alpha1.FeedSource) bool { return source.Notifies(destination) }), err
 }
 
 // notification is a notice of a service, as it is sent.
-func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, row v1alpha1.Notification) *notices.Notification {
+func (r *Reconciler[T, P, C]) notification(id schedule.Resource, found P, row v1alpha1.Notification) *notices.Notification {
 	object, _ := found.DeepCopyObject().(P) // it goes on after the reconcile
 	key, uid := client.ObjectKeyFromObject(found), found.GetUID()
 	return &notices.Notification{
@@ -105,7 +105,7 @@ func (r *serviceReconciler[T, P]) notification(id schedule.Resource, found P, ro
 }
 
 // recordDue writes on a service that a notice is due now, which shows that this can be written on it.
-func (r *serviceReconciler[T, P]) recordDue(ctx context.Context, found P, row *v1alpha1.Notification) error {
+func (r *Reconciler[T, P, C]) recordDue(ctx context.Context, found P, row *v1alpha1.Notification) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	uid, now := found.GetUID(), metav1.NewTime(r.Clock.Now().Truncate(time.Second))
@@ -120,7 +120,7 @@ func (r *serviceReconciler[T, P]) recordDue(ctx context.Context, found P, row *v
 }
 
 // recordNotice writes down what a notice has come to, whatever happened to the service meanwhile, and logs it.
-func (r *serviceReconciler[T, P]) recordNotice(ctx context.Context, found P, outcome lifecycle.NotificationOutcome) error {
+func (r *Reconciler[T, P, C]) recordNotice(ctx context.Context, found P, outcome lifecycle.NotificationOutcome) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	uid, now := found.GetUID(), r.Clock.Now()
@@ -150,7 +150,7 @@ func (r *serviceReconciler[T, P]) recordNotice(ctx context.Context, found P, out
 }
 
 // refusalOf is what is told of a service that refuses its credentials.
-func (r *serviceReconciler[T, P]) refusalOf(id schedule.Resource, service P) *destination.Notice {
+func (r *Reconciler[T, P, C]) refusalOf(id schedule.Resource, service P) *destination.Notice {
 	facts, said := "", ""
 	if last := service.Service().LastFailure; last != nil {
 		said = last.Message

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package service
 
 import (
 	"context"
@@ -28,8 +28,8 @@ func revisionOf(object client.Object, credentials string) string {
 
 // peerOf names whom a service calls, and with which credentials. What was learned of one peer says
 // nothing of another.
-func (r *serviceReconciler[T, P]) peerOf(object P, credentials string) string {
-	spec, err := json.Marshal(r.peer(object))
+func (r *Reconciler[T, P, C]) peerOf(object P, credentials string) string {
+	spec, err := json.Marshal(r.kind.peer(object))
 	if err != nil {
 		return "" // cannot be: it came as JSON
 	}
@@ -38,7 +38,7 @@ func (r *serviceReconciler[T, P]) peerOf(object P, credentials string) string {
 }
 
 // nextLook is when an open service is to be looked at again.
-func (r *serviceReconciler[T, P]) nextLook(id schedule.Resource, found P) time.Duration {
+func (r *Reconciler[T, P, C]) nextLook(id schedule.Resource, found P) time.Duration {
 	next := checkAgain
 	if found.SecretRef() != nil {
 		next = lookAtRotation
@@ -54,13 +54,13 @@ func (r *serviceReconciler[T, P]) nextLook(id schedule.Resource, found P) time.D
 }
 
 // checkDue says that a service has not been asked about itself for long.
-func (r *serviceReconciler[T, P]) checkDue(id schedule.Resource, found P, version string) bool {
+func (r *Reconciler[T, P, C]) checkDue(id schedule.Resource, found P, version string) bool {
 	last := r.told(id, found, version)
 	return found.SecretRef() != nil && (last.IsZero() || r.Clock.Now().Sub(last) >= checkAgain)
 }
 
 // told is when the peer of a service has told about itself last; zero for never, and for a time that cannot be.
-func (r *serviceReconciler[T, P]) told(id schedule.Resource, found P, version string) time.Time {
+func (r *Reconciler[T, P, C]) told(id schedule.Resource, found P, version string) time.Time {
 	peer, now := r.peerOf(found, version), r.Clock.Now()
 	last := r.Services.Told(id, peer)
 	if !believable.Past(last, now) {
@@ -75,7 +75,7 @@ func (r *serviceReconciler[T, P]) told(id schedule.Resource, found P, version st
 
 // wakeWaiting has the items looked at again that wait for a service which is another one now: it may
 // be able to do what it could not do before, so that they stand in no line for it.
-func (r *serviceReconciler[T, P]) wakeWaiting(ctx context.Context, namespace string) {
+func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string) {
 	items, err := itemcache.UnfinishedOf(ctx, r.Client, namespace, itemcache.AnySource)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Items that wait could not be listed")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/retry"
-	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -34,19 +33,4 @@ func (r *FeedSourceReconciler) release(ctx context.Context, source *v1alpha1.Fee
 	telemetry.RetryRequested(r.Recorder, source, asked.Items)
 	ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.Items)
 	return nil
-}
-
-// clearPauses forgets, once for each token, why a service is not to be called now: its cool-down, its
-// quota, its circuit. What had been refused is asked about again, with what there is now.
-func (r *serviceReconciler[T, P]) clearPauses(id schedule.Resource, found P) {
-	asked := retry.Request{Token: retry.Token(found), Last: found.Service().LastHandledRetry}
-	if asked.IsNew() {
-		r.Services.Clear(id, asked.Token)
-	}
-}
-
-// tellRetry tells of a retry once it is written down.
-func (r *serviceReconciler[T, P]) tellRetry(ctx context.Context, found P, asked retry.Request) {
-	r.retryRequested(found, asked.Items)
-	ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.Items)
 }

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package service
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
@@ -38,53 +40,39 @@ const (
 	longestCheck = 15 * time.Second
 )
 
-// serviceReconciler keeps one kind of services open or closed, and says on their status which and
-// why. The kinds differ in the functions.
-type serviceReconciler[T any, P notices.ServicePointer[T]] struct {
+// Tools are what the reconcilers of both kinds work with.
+type Tools struct {
 	Clock    clock.PassiveClock
 	Client   client.Client
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Services *services.Services
-
-	// places are where services of the kind are asked about themselves, and key is what the kind is called in the schedule.
-	places schedule.Resource
-	key    string
-	// resource is how the schedule knows the service.
-	resource func(client.ObjectKey) schedule.Resource
-	// stage is the part of the work on an item in which the service is called.
-	stage v1alpha1.Stage
-	// secretKey is the key of the Secret that holds the credentials.
-	secretKey string
-	// limit is how hard the service may be asked.
-	limit func(P) schedule.Limit
-	// peer is the part of the spec that says who is called.
-	peer func(P) any
-	// connect makes what calls the service. An error is for a person: the spec cannot work.
-	connect func(object P, credentials string) (any, error)
-	// check asks the service about itself; answer notes on the status what it says.
-	check func(ctx context.Context, object P, caller any) (answer func(P), err error)
-	// usable says, of a service that could not be asked, whether it may be called all the same: by what
-	// it has said before of this spec and these credentials, if it has.
-	usable func(object P, caller any, answered bool) bool
-	// counted notes on the status what calls have come to.
-	counted func(object P, calls services.Tally)
-	// lastCall is when the service was called last, as far as its pace depends on that.
-	lastCall func(object P) time.Time
-	// resume takes over from the status what only this kind has learned before a restart.
-	resume func(id schedule.Resource, object P)
-	// working says in words what the service does when all is well.
-	working func(object P) string
-	// transition tells about a change of readiness.
-	transition func(object P, said conditions.Verdict)
-	// retryRequested tells that a person asked for a retry of what has failed there.
-	retryRequested func(object P, items int)
-	// Waker brings back the items that were given up for the service.
+	// Waker brings back the items that were given up for a service.
 	Waker *queue.Waker
-	// Notifier sends the notices that its credentials are refused.
+	// Notifier sends the notices that credentials are refused.
 	Notifier *notices.Notifier
 	// Recordable knows whether what comes of calls can be written down.
 	Recordable *crdcheck.Checker
+}
+
+// Reconciler keeps one kind of services open or closed, and says on their status which and why. P is a pointer to the kind,
+// and C what calls its services.
+type Reconciler[T any, P notices.ServicePointer[T], C any] struct {
+	Tools
+
+	kind kind[P, C]
+}
+
+// SetupWithManager registers the controller. It looks at a service when its spec or its retry annotation changes, when
+// its calls have changed how it stands, when it is to tell that its credentials are refused, and when it is time to read
+// its Secret again.
+func (r *Reconciler[T, P, C]) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).
+		For(P(new(T)), builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
+		WatchesRawSource(r.kind.door(r.Waker)).
+		WithOptions(queue.Options(queue.LimitOfChecks)).
+		Complete(r)
 }
 
 // standing is what one look at a service has come to.
@@ -104,11 +92,11 @@ type standing[P any] struct {
 	answer     func(P)
 }
 
-// reconcile opens or closes a service, and writes down which and why. Where it has to be asked about itself and others
+// Reconcile opens or closes a service, and writes down which and why. Where it has to be asked about itself and others
 // have their turn first, all stays as it is until then.
-func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	id := r.resource(request.NamespacedName)
-	turn := r.Services.Schedule.Enter(queue.Key(r.key, request.NamespacedName))
+func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	id := r.kind.resource(request.NamespacedName)
+	turn := r.Services.Schedule.Enter(queue.Key(r.kind.traits().key, request.NamespacedName))
 	defer turn.Leave()
 	found := P(new(T))
 	if err := r.Client.Get(ctx, request.NamespacedName, found); err != nil {
@@ -152,12 +140,12 @@ func (r *serviceReconciler[T, P]) reconcile(ctx context.Context, request ctrl.Re
 }
 
 // restore takes over from the status what an operator before this one has learned.
-func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resource, found P) error {
+func (r *Reconciler[T, P, C]) restore(ctx context.Context, id schedule.Resource, found P) error {
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
 		return err
 	}
 	status := found.Service()
-	r.resume(id, found)
+	r.kind.resume(r.Services, id, found)
 	r.Services.Restore(id, status.CheckedFor, availabilityOf(status.Availability))
 	if status.RefusedCredentials != "" && status.LastFailure != nil && status.ObservedGeneration == found.GetGeneration() {
 		refused := failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, status.LastFailure.Message)
@@ -168,7 +156,7 @@ func (r *serviceReconciler[T, P]) restore(ctx context.Context, id schedule.Resou
 }
 
 // look finds out whether the service can be called, and opens or closes it.
-func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (standing[P], error) {
+func (r *Reconciler[T, P, C]) look(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (standing[P], error) {
 	if found.Suspended() {
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "it is suspended"})
 		return standing[P]{said: conditions.Verdict{
@@ -200,12 +188,12 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn,
 	case same && caller != nil && !r.checkDue(id, found, version):
 		return standing[P]{open: true, again: r.nextLook(id, found)}, nil
 	}
-	fresh, err := r.connect(found, credentials)
+	fresh, err := r.kind.connect(found, credentials)
 	if err != nil {
 		return r.configurationRefused(id, revision, err.Error()), nil
 	}
 	rank := schedule.Rank{Time: r.told(id, found, version), Name: found.GetName(), Owner: schedule.Owner{Tenant: found.GetNamespace()}}
-	if _, mayAsk := turn.Acquire(rank, r.places); !mayAsk {
+	if _, mayAsk := turn.Acquire(rank, r.kind.traits().places); !mayAsk {
 		// What is open stays so, and what its calls come to is written down meanwhile.
 		return standing[P]{parked: !same || caller == nil, open: true, again: r.nextLook(id, found)}, nil
 	}
@@ -213,10 +201,10 @@ func (r *serviceReconciler[T, P]) look(ctx context.Context, turn *schedule.Turn,
 }
 
 // ask asks the service about itself, and opens or closes it by its answer.
-func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource, found P, caller any, revision, version string) (standing[P], error) {
+func (r *Reconciler[T, P, C]) ask(ctx context.Context, id schedule.Resource, found P, caller C, revision, version string) (standing[P], error) {
 	bounded, cancel := context.WithTimeout(ctx, min(found.Timeout(), longestCheck))
 	defer cancel()
-	answer, err := r.check(bounded, found, caller)
+	answer, err := r.kind.check(bounded, found, caller)
 	if ctx.Err() != nil {
 		return standing[P]{}, ctx.Err()
 	}
@@ -228,7 +216,7 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 		return refusedStanding[P](failed, version), nil
 	case failed.Category == v1alpha1.CategoryValidation:
 		return r.configurationRefused(id, revision, failed.Error()), nil
-	case !r.usable(found, caller, !r.told(id, found, version).IsZero()):
+	case !r.kind.usable(found, caller, !r.told(id, found, version).IsZero()):
 		r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: "it could not be asked about itself"})
 		return standing[P]{
 			said:  conditions.Verdict{Reason: v1alpha1.ReasonCheckFailed, Message: failed.Error(), Retrying: true},
@@ -238,7 +226,7 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 		ctrl.LoggerFrom(ctx).Info("Service could not be asked about itself", "error", failed.Error())
 	}
 	_, before, _, _ := r.Services.Standing(id)
-	r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), r.limit(found), r.lastCall(found))
+	r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), r.kind.limit(found), r.kind.lastCall(found))
 	if before != "" && before != revision {
 		r.wakeWaiting(ctx, found.GetNamespace())
 	}
@@ -252,7 +240,7 @@ func (r *serviceReconciler[T, P]) ask(ctx context.Context, id schedule.Resource,
 	return stands, nil
 }
 
-func (r *serviceReconciler[T, P]) configurationRefused(id schedule.Resource, revision, message string) standing[P] {
+func (r *Reconciler[T, P, C]) configurationRefused(id schedule.Resource, revision, message string) standing[P] {
 	r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: services.Clause(message), Until: r.Clock.Now().Add(services.AskAgain)})
 	return standing[P]{
 		said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: message, Stalled: true},
@@ -273,10 +261,10 @@ func refusedStanding[P any](refused *failure.Error, version string) standing[P] 
 }
 
 // credentials reads what the service is called with, and its version.
-func (r *serviceReconciler[T, P]) credentials(ctx context.Context, found P) (credentials, version string, err error) {
+func (r *Reconciler[T, P, C]) credentials(ctx context.Context, found P) (credentials, version string, err error) {
 	ref := found.SecretRef()
 	if ref == nil {
 		return "", "", nil
 	}
-	return secrets.Of(ctx, r.Live, found.GetNamespace(), *ref, r.secretKey)
+	return secrets.Of(ctx, r.Live, found.GetNamespace(), *ref, r.kind.traits().secretKey)
 }

@@ -1,0 +1,107 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// AIProviders is the reconciler of AIProvider: it says whether a provider can be used, and opens it to those who wait for it.
+type AIProviders = Reconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider, provider.Provider]
+
+// ProviderFactory makes what calls the service that an AIProvider describes, with its credentials.
+// An error says, for a person, what in the spec cannot work.
+type ProviderFactory func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error)
+
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders,verbs=get;list;watch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
+// NewAIProviders makes the reconciler of AIProvider. Workers is how many items are worked on at once: a quarter of them may
+// call one provider, so that one that hangs leaves enough for the items of others, whatever its spec allows.
+func NewAIProviders(tools Tools, factory ProviderFactory, workers int) *AIProviders {
+	return &AIProviders{Tools: tools, kind: aiProviders{factory: factory, share: max(workers/4, 1)}}
+}
+
+// aiProviders is the kind AIProvider.
+type aiProviders struct {
+	factory ProviderFactory
+	share   int
+}
+
+// checker is a Provider that can be asked whether its key and its model are good.
+type checker interface {
+	Check(ctx context.Context) error
+}
+
+func (aiProviders) traits() traits {
+	return traits{places: queue.ProviderCheckPlaces, key: queue.ProviderKey, stage: v1alpha1.StageSummarize, secretKey: secrets.KeyAPIKey}
+}
+
+func (aiProviders) door(waker *queue.Waker) *queue.Door { return &waker.Providers }
+
+func (aiProviders) resource(key client.ObjectKey) schedule.Resource { return schedule.Provider(key) }
+
+func (a aiProviders) limit(described *v1alpha1.AIProvider) schedule.Limit {
+	return schedule.Limit{
+		PerMinute: described.RequestsPerMinute(), Concurrent: min(described.MaxConcurrent(), a.share), TokensPerDay: described.TokensPerDay(),
+	}
+}
+
+func (aiProviders) peer(described *v1alpha1.AIProvider) any {
+	return []any{described.Spec.Gemini, described.Spec.OpenAI, described.Spec.Anthropic}
+}
+
+func (a aiProviders) connect(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
+	return a.factory(described, credentials)
+}
+
+func (aiProviders) check(ctx context.Context, _ *v1alpha1.AIProvider, caller provider.Provider) (func(*v1alpha1.AIProvider), error) {
+	if asked, can := caller.(checker); can {
+		return nil, asked.Check(ctx)
+	}
+	return nil, nil
+}
+
+func (aiProviders) usable(*v1alpha1.AIProvider, provider.Provider, bool) bool { return true }
+
+func (aiProviders) counted(described *v1alpha1.AIProvider, calls services.Tally) {
+	described.Status.Calls = services.Sum(described.Status.Calls, calls.Calls)
+	described.Status.Tokens = services.Sum(described.Status.Tokens, calls.Tokens)
+	described.Status.TokensToday = services.TokensTodayOf(calls.Today, described.Status.TokensToday)
+	described.Status.LastSuccessTime = services.TimeOrKeep(calls.LastSuccess, described.Status.LastSuccessTime)
+}
+
+func (aiProviders) lastCall(*v1alpha1.AIProvider) time.Time { return time.Time{} }
+
+func (aiProviders) resume(known *services.Services, id schedule.Resource, described *v1alpha1.AIProvider) {
+	known.RestoreTokens(id, described.Status.TokensToday)
+	if described.Status.Calls > 0 {
+		known.KeepPace(id)
+	}
+}
+
+func (aiProviders) working(described *v1alpha1.AIProvider) string {
+	if model := described.Model(); model != "" {
+		return "Summarizes with " + model
+	}
+	return "Summarizes inside the operator; needs no key"
+}
+
+func (aiProviders) transition(recorder events.EventRecorder, described *v1alpha1.AIProvider, said conditions.Verdict) {
+	telemetry.ProviderTransition(recorder, described, said.Ready, said.Reason, said.Message)
+}

@@ -1,0 +1,140 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// FeedDestinations is the reconciler of FeedDestination: it says whether a destination can be posted to, and opens it to those
+// who wait for it.
+type FeedDestinations = Reconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination, *posting.Publisher]
+
+// DestinationFactory makes what posts to the account that a FeedDestination describes, with its
+// credentials. An error says, for a person, what in the spec cannot work.
+type DestinationFactory func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error)
+
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations,verbs=get;list;watch
+// +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations/status,verbs=patch
+
+// NewFeedDestinations makes the reconciler of FeedDestination.
+func NewFeedDestinations(tools Tools, factory DestinationFactory) *FeedDestinations {
+	return &FeedDestinations{Tools: tools, kind: feedDestinations{factory: factory}}
+}
+
+// feedDestinations is the kind FeedDestination.
+type feedDestinations struct{ factory DestinationFactory }
+
+func (feedDestinations) traits() traits {
+	return traits{places: queue.DestinationCheckPlaces, key: queue.DestinationKey, stage: v1alpha1.StageDeliver, secretKey: secrets.KeyAccess}
+}
+
+func (feedDestinations) door(waker *queue.Waker) *queue.Door { return &waker.Destinations }
+
+func (feedDestinations) resource(key client.ObjectKey) schedule.Resource {
+	return schedule.Destination(key)
+}
+
+func (feedDestinations) limit(described *v1alpha1.FeedDestination) schedule.Limit {
+	return schedule.Limit{Every: described.MinInterval(), Concurrent: described.MaxConcurrent()}
+}
+
+func (feedDestinations) peer(described *v1alpha1.FeedDestination) any {
+	return described.Spec.Mastodon.Server
+}
+
+func (f feedDestinations) connect(described *v1alpha1.FeedDestination, credentials string) (*posting.Publisher, error) {
+	composer, err := destination.NewComposer(derive.Style(described))
+	if err != nil {
+		return nil, err
+	}
+	caller, err := f.factory(described, credentials)
+	if err != nil {
+		return nil, err
+	}
+	return &posting.Publisher{Destination: caller, Composer: composer, Address: described.Spec.Mastodon.Server}, nil
+}
+
+// check asks a destination about itself: whose account it is, how long posts may be, and
+// whether the credentials allow to look at what was posted.
+func (feedDestinations) check(ctx context.Context, described *v1alpha1.FeedDestination, to *posting.Publisher) (func(*v1alpha1.FeedDestination), error) {
+	asked, ok := to.Destination.(destination.Checker)
+	if !ok {
+		return nil, nil
+	}
+	account, err := asked.Check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server := v1alpha1.DestinationServer{
+		Account: conditions.Cut(account.Handle, 512), Software: conditions.Cut(account.Software, 128),
+		MaxCharacters: conditions.Bounded(account.Limits.MaxCharacters), CharactersPerURL: conditions.Bounded(account.Limits.CharactersPerURL),
+		HonoursKeys: account.HonoursKeys, CanRead: account.CanRead,
+	}
+	to.Server = server
+	generation := described.Generation
+	return func(live *v1alpha1.FeedDestination) {
+		live.Status.Server = &server
+		verifiable := metav1.Condition{
+			Type: v1alpha1.ConditionVerifiable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSucceeded,
+			Message: "Posts whose outcome is unknown are looked for before they are sent again", ObservedGeneration: generation,
+		}
+		if !account.CanRead {
+			verifiable.Status, verifiable.Reason = metav1.ConditionFalse, v1alpha1.ReasonTokenMayNotRead
+			verifiable.Message = conditions.Cut(account.CannotRead, conditions.MaxMessage)
+		}
+		meta.SetStatusCondition(&live.Status.Conditions, verifiable)
+	}, nil
+}
+
+// usable says that how long posts may be, and whether they can be looked up, is known.
+func (feedDestinations) usable(described *v1alpha1.FeedDestination, to *posting.Publisher, answered bool) bool {
+	if !answered || described.Status.Server == nil {
+		return false
+	}
+	to.Server = *described.Status.Server
+	return true
+}
+
+func (feedDestinations) counted(described *v1alpha1.FeedDestination, calls services.Tally) {
+	described.Status.Delivered = services.Sum(described.Status.Delivered, calls.Posts)
+	described.Status.LastDeliveryTime = services.TimeOrKeep(calls.LastPost, described.Status.LastDeliveryTime)
+}
+
+func (feedDestinations) lastCall(described *v1alpha1.FeedDestination) time.Time {
+	if last := described.Status.LastDeliveryTime; last != nil {
+		return last.Time
+	}
+	return time.Time{}
+}
+
+func (feedDestinations) resume(*services.Services, schedule.Resource, *v1alpha1.FeedDestination) {}
+
+func (feedDestinations) working(described *v1alpha1.FeedDestination) string {
+	if server := described.Status.Server; server != nil && server.Account != "" {
+		return "Posts as " + server.Account
+	}
+	return "Posts to " + described.Spec.Mastodon.Server
+}
+
+func (feedDestinations) transition(recorder events.EventRecorder, described *v1alpha1.FeedDestination, said conditions.Verdict) {
+	telemetry.DestinationTransition(recorder, described, said.Ready, said.Reason, said.Message)
+}

@@ -1,0 +1,59 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
+)
+
+// traits are what is the same for all services of a kind.
+type traits struct {
+	// places are where services of the kind are asked about themselves, and key is what the kind is called in the schedule.
+	places schedule.Resource
+	key    string
+	// stage is the part of the work on an item in which a service is called.
+	stage v1alpha1.Stage
+	// secretKey is the key of the Secret that holds the credentials.
+	secretKey string
+}
+
+// kind is what the kinds of services do differently. P is the kind, and C what calls a service of it.
+type kind[P v1alpha1.ServiceObject, C any] interface {
+	traits() traits
+	// door is where services of the kind are brought back from.
+	door(waker *queue.Waker) *queue.Door
+	// resource is how the schedule knows a service.
+	resource(key client.ObjectKey) schedule.Resource
+	// limit is how hard a service may be asked.
+	limit(object P) schedule.Limit
+	// peer is the part of the spec that says who is called.
+	peer(object P) any
+	// connect makes what calls a service. An error is for a person: the spec cannot work.
+	connect(object P, credentials string) (C, error)
+	// check asks a service about itself; answer notes on the status what it says.
+	check(ctx context.Context, object P, caller C) (answer func(P), err error)
+	// usable says, of a service that could not be asked, whether it may be called all the same: by what
+	// it has said before of this spec and these credentials, if it has.
+	usable(object P, caller C, answered bool) bool
+	// counted notes on the status what calls have come to.
+	counted(object P, calls services.Tally)
+	// lastCall is when a service was called last, as far as its pace depends on that.
+	lastCall(object P) time.Time
+	// resume takes over from the status what only this kind has learned before a restart.
+	resume(known *services.Services, id schedule.Resource, object P)
+	// working says in words what a service does when all is well.
+	working(object P) string
+	// transition tells about a change of readiness.
+	transition(recorder events.EventRecorder, object P, said conditions.Verdict)
+}
