@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/feedmemory"
 	"github.com/feed-operator/feed-operator/internal/filter"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
@@ -50,8 +51,8 @@ func (r *FeedSourceReconciler) refuseFilters(ctx context.Context, source *v1alph
 
 // siftFresh asks the filters about entries that were never seen. An error says that the operator is
 // stopping: then nothing is known of the entries.
-func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSource, memory *memory, fresh []feed.Entry) (filter.Sifted, error) {
-	if memory.lost { // none becomes an item
+func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSource, memory *feedmemory.Memory, fresh []feed.Entry) (filter.Sifted, error) {
+	if memory.Lost { // none becomes an item
 		return filter.Sifted{Kept: fresh}, nil
 	}
 	filters, err := w.compileFilters(source)

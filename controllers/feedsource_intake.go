@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feedmemory"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
@@ -18,11 +19,11 @@ import (
 // namespace can delete that memory, and the items; so a copy stands on the status, which nobody else may write, and
 // this process knows it too. The largest of the three holds.
 
-// taken is how many items a source has created today. Begun is how many were made by a poll that was cut off, which
+// takenToday is how many items a source has created today. Begun is how many were made by a poll that was cut off, which
 // are in no memory.
-func (m *memory) taken(source *v1alpha1.FeedSource, watch *watchedSource, begun int, now time.Time) polling.Intake {
-	remembered := intakeOf(m.data.ItemsToday)
-	if !m.lost { // else all items are unknown to it
+func takenToday(source *v1alpha1.FeedSource, m *feedmemory.Memory, watch *watchedSource, begun int, now time.Time) polling.Intake {
+	remembered := intakeOf(m.Data.ItemsToday)
+	if !m.Lost { // else all items are unknown to it
 		remembered = remembered.Plus(begun, now)
 	}
 	told := intakeOf(source.Status.ItemsToday)

@@ -23,6 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/feedmemory"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -108,7 +109,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 			watch.held = found.held > 0
 			log.Info("Feed read", "entries", len(document.Entries), "created", found.created, "held", found.held, "filtered", found.dropped)
 		}
-		watch.validators = new(memory.validators)
+		watch.validators = new(memory.Validators)
 		watch.filteredUntold += int64(found.dropped)
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
@@ -130,7 +131,7 @@ func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.F
 
 // read fetches the feed and parses it, unless it is as it was: then there is no document. The document is counted
 // in the room; the host is free for others as soon as it has answered.
-func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *memory,
+func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *feedmemory.Memory,
 	visit *web.Visit, room *budget.Room,
 ) (found findings, document *feed.Document, err error) {
 	sent := credentials.Sent
@@ -138,15 +139,15 @@ func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSo
 		URL:          source.Spec.URL,
 		Accept:       feed.Accept,
 		Header:       credentials.Header,
-		ETag:         memory.validators.etag,
-		LastModified: memory.validators.lastModified,
+		ETag:         memory.Validators.ETag,
+		LastModified: memory.Validators.LastModified,
 		Timeout:      source.FetchTimeout(),
 		Room:         room,
 		Weigh:        func(_ string, body []byte) int64 { return feed.Weigh(body) },
 		Received:     visit.Host.Done,
 	}, func(response *outbound.Response) error {
 		sent = credentials.SentTo(response)
-		memory.sent = sent
+		memory.Sent = sent
 		found, document, err = r.parse(source, memory, response)
 		if err != nil || document == nil {
 			return err
@@ -171,22 +172,22 @@ func hold(room *budget.Room, document *feed.Document) error {
 }
 
 // parse reads the answer for a feed.
-func (r *FeedSourceReconciler) parse(source *v1alpha1.FeedSource, memory *memory, response *outbound.Response) (findings, *feed.Document, error) {
-	found := findings{movedTo: memory.sent.Mask(response.MovedTo), rebuilt: -1, unchanged: response.Unchanged}
+func (r *FeedSourceReconciler) parse(source *v1alpha1.FeedSource, memory *feedmemory.Memory, response *outbound.Response) (findings, *feed.Document, error) {
+	found := findings{movedTo: memory.Sent.Mask(response.MovedTo), rebuilt: -1, unchanged: response.Unchanged}
 	if found.unchanged {
-		found.declared = max(response.FreshFor, memory.validators.ttl)
+		found.declared = max(response.FreshFor, memory.Validators.TTL)
 		return found, nil, nil
 	}
 	sum := sha256.Sum256(response.Body)
-	answer := validators{
-		urlHash:      urlHash(source.Spec.URL),
-		etag:         response.Header.Get("ETag"),
-		lastModified: response.Header.Get("Last-Modified"),
-		ttl:          memory.validators.ttl,
-		bodyHash:     hex.EncodeToString(sum[:]),
+	answer := feedmemory.Validators{
+		URLHash:      feedmemory.URLHash(source.Spec.URL),
+		ETag:         response.Header.Get("ETag"),
+		LastModified: response.Header.Get("Last-Modified"),
+		TTL:          memory.Validators.TTL,
+		BodyHash:     hex.EncodeToString(sum[:]),
 	}
-	if memory.validators.match(answer) {
-		found.unchanged, found.declared = true, max(response.FreshFor, answer.ttl)
+	if memory.Validators.Match(answer) {
+		found.unchanged, found.declared = true, max(response.FreshFor, answer.TTL)
 		return found, nil, nil
 	}
 	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
@@ -194,10 +195,10 @@ func (r *FeedSourceReconciler) parse(source *v1alpha1.FeedSource, memory *memory
 		return found, nil, err
 	}
 	document.ClampDates(r.Clock.Now())
-	found.title, found.format, found.damage = memory.sent.Bounded(document.Title, feed.MaxTitle), document.Format, memory.sent.Mask(document.Warning())
-	answer.ttl = time.Duration(document.TTL) * time.Minute
-	found.declared = max(response.FreshFor, answer.ttl)
-	memory.answer = answer
+	found.title, found.format, found.damage = memory.Sent.Bounded(document.Title, feed.MaxTitle), document.Format, memory.Sent.Mask(document.Warning())
+	answer.TTL = time.Duration(document.TTL) * time.Minute
+	found.declared = max(response.FreshFor, answer.TTL)
+	memory.Answer = answer
 	return found, document, nil
 }
 
@@ -213,19 +214,19 @@ func lastRead(source *v1alpha1.FeedSource) time.Time {
 // was seen. A crash in between repeats work and loses nothing, because an item's name follows
 // from its identity.
 func (r *FeedSourceReconciler) take(
-	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, memory *memory, document *feed.Document, found *findings,
+	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, memory *feedmemory.Memory, document *feed.Document, found *findings,
 ) error {
-	if err := memory.load(ctx, r.Live, source); err != nil {
+	if err := memory.Load(ctx, r.Live, source); err != nil {
 		return err
 	}
 	entries := document.Entries
-	book := memory.book
+	book := memory.Book
 	book.Observe(entries)
 	found.identity = identityOf(book, len(entries))
 	unremembered := len(book.Fresh())
 	var items []v1alpha1.FeedItem
 	var err error
-	if unremembered > 0 || !memory.complete { // else they tell nothing that is not remembered
+	if unremembered > 0 || !memory.Complete { // else they tell nothing that is not remembered
 		if items, err = itemcache.OfSource(ctx, r.Client, source); err != nil {
 			return err
 		}
@@ -246,14 +247,14 @@ func (r *FeedSourceReconciler) take(
 	if err != nil {
 		return err
 	}
-	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.sent.Mask(sifted.Message())
+	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.Sent.Mask(sifted.Message())
 	now := r.Clock.Now()
-	watch.today = memory.taken(source, watch, begun, now)
+	watch.today = takenToday(source, memory, watch, begun, now)
 	room, limit := roomFor(source, int(countByPhase(items).Active()), watch.today, now)
-	first := memory.first(source, begun, now)
+	first := memory.First(source, begun, now)
 	plan := planOf(memory, sifted.Kept, first, room)
 	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1
-	if memory.lost {
+	if memory.Lost {
 		found.rebuilt = len(plan.Remember)
 	}
 	if len(plan.Create) > 0 {
@@ -263,7 +264,7 @@ func (r *FeedSourceReconciler) take(
 	}
 	var refused error
 	for i := range plan.Create {
-		item := derive.Item(source, plan.Create[i], book.Trust(), memory.sent)
+		item := derive.Item(source, plan.Create[i], book.Trust(), memory.Sent)
 		// An entry that loses a part would be another one the next time.
 		err := record.AsDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
 		r.Recordable.Refused(crdcheck.KindItem, err)
@@ -290,19 +291,40 @@ func (r *FeedSourceReconciler) take(
 	watch.today = watch.today.Plus(found.created, now)
 	found.held, found.today = plan.Held, watch.today
 	if watch.today.Created > 0 {
-		memory.data.ItemsToday = itemsToday(watch.today)
+		memory.Data.ItemsToday = itemsToday(watch.today)
 	}
 	settle(&plan, sifted, first)
-	memory.remember(entries, plan)
+	memory.Remember(entries, plan)
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	return errors.Join(refused, memory.store(ctx, r.Client, source, plan.Held > 0, r.Clock.Now()))
+	now = r.Clock.Now()
+	return errors.Join(refused, memory.Store(ctx, r.Client, source, plan.Held > 0, heartbeatDue(source, now), now))
 }
 
 // planOf decides which of the fresh entries that the filters keep become items.
-func planOf(memory *memory, fresh []feed.Entry, first polling.First, room int) polling.Plan {
-	if memory.lost {
+func planOf(memory *feedmemory.Memory, fresh []feed.Entry, first polling.First, room int) polling.Plan {
+	if memory.Lost {
 		return polling.Plan{Remember: fresh}
 	}
 	return polling.PlanFresh(fresh, first, room)
+}
+
+// recall returns what decides about the request for the feed: the validators that this process
+// knows, or else those in the API server.
+func (r *FeedSourceReconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (*feedmemory.Memory, error) {
+	memory := &feedmemory.Memory{Complete: watch.complete}
+	if watch.validators != nil {
+		memory.Validators = *watch.validators
+	} else if err := memory.Load(ctx, r.Live, source); err != nil {
+		return nil, err
+	}
+	// Entries that wait in the feed can become items now: it is read again, also if it has not changed.
+	// While there is no room, that would only find the same.
+	room := watch.held && r.mayCreate(source, watch)
+	anotherFeed := memory.Validators.URLHash != feedmemory.URLHash(source.Spec.URL)
+	neverReported := source.Status.Format == "" // the last answer was taken, and its status was not
+	if anotherFeed || neverReported || room {
+		memory.Validators = feedmemory.Validators{}
+	}
+	return memory, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/feedmemory"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
@@ -51,7 +52,7 @@ type watchedSource struct {
 	// awaited is how many items of the source the tally has seen when it knows of all that polls have made.
 	awaited int64
 	// validators of the last answer, nil until they were read or written once.
-	validators *validators
+	validators *feedmemory.Validators
 	// filters of the generation that was looked at last, nil until there was one.
 	filters *compiledFilters
 	// filteredUntold is how many entries the filters have dropped that the status does not count yet.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/controllers/service"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
@@ -174,7 +175,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	providers := service.NewAIProviders(tools, options.Providers, options.ItemWorkers)
 	destinations := service.NewFeedDestinations(tools, options.Destinations)
-	retention := &RetentionReconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
+	retention := &retention.Reconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
 
 	if err := itemcache.Index(ctx, manager.GetFieldIndexer()); err != nil {
 		return err

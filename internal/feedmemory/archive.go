@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedmemory
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // loadArchive reads the older part of a memory that has grown. It says whether all is there: without its archive, a memory does not know
 // what the feed may list again.
-func (m *memory) loadArchive(ctx context.Context, live client.Reader, latest *v1alpha1.FeedMemory) (complete bool, err error) {
+func (m *Memory) loadArchive(ctx context.Context, live client.Reader, latest *v1alpha1.FeedMemory) (complete bool, err error) {
 	if latest.Data.Archive == "" {
 		return true, nil
 	}
@@ -31,19 +31,19 @@ func (m *memory) loadArchive(ctx context.Context, live client.Reader, latest *v1
 
 // storeParts puts what is known into the data of the memory. What of that belongs into the archive is written at once: before the memory
 // says that it is there.
-func (m *memory) storeParts(ctx context.Context, c client.Client, source *v1alpha1.FeedSource) error {
+func (m *Memory) storeParts(ctx context.Context, c client.Client, source *v1alpha1.FeedSource) error {
 	archived := m.archive.Data
-	if !m.book.StoreParts(&m.data, &archived) {
+	if !m.Book.StoreParts(&m.Data, &archived) {
 		return nil
 	}
-	m.data.Archive = archiveName(source)
+	m.Data.Archive = archiveName(source)
 	m.archive.Data = archived
 	if m.archive.ResourceVersion != "" {
 		if err := c.Update(ctx, &m.archive); !apierrors.IsNotFound(err) { // else somebody deleted it during the poll
 			return err
 		}
 	}
-	m.archive.ObjectMeta = derive.OwnedBy(source, m.data.Archive)
+	m.archive.ObjectMeta = derive.OwnedBy(source, m.Data.Archive)
 	err := c.Create(ctx, &m.archive)
 	if !apierrors.IsAlreadyExists(err) {
 		return err

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package retention
 
 import (
 	"cmp"
@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/feedmemory"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -38,9 +39,9 @@ const (
 	deletionsAtOnce = 200
 )
 
-// RetentionReconciler removes finished items once they are older than their source keeps them, or more than it
+// Reconciler removes finished items once they are older than their source keeps them, or more than it
 // keeps. What was ever seen outlives them in the source's FeedMemory.
-type RetentionReconciler struct {
+type Reconciler struct {
 	Clock  clock.PassiveClock
 	Client client.Client
 	// Live reads from the API server.
@@ -48,7 +49,7 @@ type RetentionReconciler struct {
 }
 
 // Reconcile removes what has become too old or too much, and comes back when the next item is too old.
-func (r *RetentionReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var source v1alpha1.FeedSource
 	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil || !source.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -133,7 +134,7 @@ func worth(item *v1alpha1.FeedItem, now time.Time) int {
 
 // unwanted leaves out the items that are to be tried again. Most often nothing on them says so: somebody has asked for that at
 // their source, a moment ago perhaps, or at a provider or a destination.
-func (r *RetentionReconciler) unwanted(
+func (r *Reconciler) unwanted(
 	ctx context.Context, source *v1alpha1.FeedSource, items []*v1alpha1.FeedItem, now time.Time,
 ) ([]*v1alpha1.FeedItem, error) {
 	if len(items) == 0 {
@@ -156,24 +157,24 @@ func (r *RetentionReconciler) unwanted(
 
 // remembered leaves out the items whose entries are not in the source's memory: the poll that made them was cut off, and
 // once they are gone the next one would make them again. It remembers them; a week is longer than any interval.
-func (r *RetentionReconciler) remembered(
+func (r *Reconciler) remembered(
 	ctx context.Context, source *v1alpha1.FeedSource, items []*v1alpha1.FeedItem, now time.Time,
 ) ([]*v1alpha1.FeedItem, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
-	memory := &memory{}
-	if err := memory.load(ctx, r.Live, source); err != nil {
+	memory := &feedmemory.Memory{}
+	if err := memory.Load(ctx, r.Live, source); err != nil {
 		return nil, err
 	}
-	names := seen.NamesOf(memory.book, source.Name, string(source.UID))
+	names := seen.NamesOf(memory.Book, source.Name, string(source.UID))
 	return slices.DeleteFunc(items, func(item *v1alpha1.FeedItem) bool {
 		return !names.Remembered(item.Name) && lifecycle.CheckedAt(item, now).Add(unrememberedFor).After(now)
 	}), nil
 }
 
 // SetupWithManager registers the controller.
-func (r *RetentionReconciler) SetupWithManager(manager ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	deleted := predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}
 	return ctrl.NewControllerManagedBy(manager).
 		Named("retention").
