@@ -31,9 +31,6 @@ func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options) (l
 	}, setup(ctx, manager, options, waker)
 }
 
-// RefusedForSpace is refusedForSpace.
-func RefusedForSpace(err error) string { return refusedForSpace(err) }
-
 // The kinds that SetupForTest's function takes.
 const (
 	ItemKey        = queue.ItemKey

@@ -45,7 +45,7 @@ type FeedItemReconciler struct {
 	Waker    *queue.Waker
 	Articles *article.Fetcher
 	// Names is shared with the controller of sources.
-	Names *feedNames
+	Names *itemcache.FeedNames
 	// Services knows the providers and destinations.
 	Services *services.Services
 	// Posted knows what was posted to the destinations.

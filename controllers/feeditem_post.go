@@ -80,7 +80,7 @@ func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSo
 func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
 	material := derive.Material(item, source)
 	if material.FeedTitle == "" {
-		material.FeedTitle = r.Names.of(source)
+		material.FeedTitle = r.Names.Of(source)
 	}
 	return p.Publisher.Composer.Compose(material, p.Publisher.Limits())
 }

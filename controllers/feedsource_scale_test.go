@@ -21,6 +21,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -214,7 +215,7 @@ func TestManyFinishedItemsAreRemovedInBoundedSteps(t *testing.T) {
 	w.untilItems("news", allProcessed(listed))
 	w.clock.Step(8 * 24 * time.Hour)
 
-	retention := &controllers.RetentionReconciler{Clock: w.clock, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
+	retention := &retention.Reconciler{Clock: w.clock, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
 	counted, steps, deleted := w.countKinds(), 0, 0
 	apitest.Eventually(t, func(ctx context.Context) error {
 		result, err := retention.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)})

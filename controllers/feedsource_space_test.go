@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/controllers/feedsource"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
@@ -161,7 +161,7 @@ func TestAFullDatabaseLosesNothing(t *testing.T) {
 	probe := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
 	probe.Spec.SourceRef = v1alpha1.SourceReference{Name: "none", UID: "none"}
 	err := small.Client.Create(t.Context(), probe)
-	if controllers.RefusedForSpace(err) != v1alpha1.ReasonStorageFull {
+	if feedsource.RefusedForSpace(err) != v1alpha1.ReasonStorageFull {
 		t.Fatalf("the API server answers %#v", err)
 	}
 	var writes atomic.Int64

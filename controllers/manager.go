@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/feed-operator/feed-operator/controllers/feedsource"
 	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/controllers/service"
 	"github.com/feed-operator/feed-operator/internal/article"
@@ -96,7 +97,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Self:     options.Self,
 	}
 	known := services.New(options.Clock, plan, waker.ServiceChanged)
-	names := &feedNames{}
+	names := &itemcache.FeedNames{}
 	taken := &itemwrites.Writes{
 		Clock:    options.Clock,
 		Schedule: plan,
@@ -147,7 +148,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 			return err
 		}
 	}
-	sources := &FeedSourceReconciler{
+	sources := &feedsource.Reconciler{
 		Clock:    options.Clock,
 		Client:   manager.GetClient(),
 		Live:     manager.GetAPIReader(),
@@ -206,7 +207,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := before.WriteAsItemsGo(ctx, manager.GetCache()); err != nil {
 		return err
 	}
-	if err := manager.Add(lastReports{sources}); err != nil {
+	if err := manager.Add(feedsource.LastReports{Reconciler: sources}); err != nil {
 		return err
 	}
 	return manager.Add(&seeder{reconciler: items, synced: manager.GetCache().WaitForCacheSync})

@@ -7,10 +7,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
-	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/feed"
-	"github.com/feed-operator/feed-operator/internal/redact"
-	"github.com/feed-operator/feed-operator/internal/seen"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -20,28 +16,4 @@ type redactingManager struct{ ctrl.Manager }
 // GetEventRecorder implements recorder.Provider.
 func (m redactingManager) GetEventRecorder(name string) recorder.EventRecorder {
 	return telemetry.Redacted(m.Manager.GetEventRecorder(name))
-}
-
-// hidesSecret says whether something was masked in what an item is identified by.
-func hidesSecret(item *v1alpha1.FeedItem) bool {
-	return redact.IsMasked(item.Spec.GUID) || redact.IsMasked(item.Spec.URL)
-}
-
-// rememberMasked remembers the entries of which there are items that cannot be told any more by what
-// they hold, because a secret was masked in it: by their names.
-func rememberMasked(book *seen.Memory, source *v1alpha1.FeedSource, items []v1alpha1.FeedItem, entries []feed.Entry) {
-	masked := map[string]bool{}
-	for i := range items {
-		if hidesSecret(&items[i]) {
-			masked[items[i].Name] = true
-		}
-	}
-	if len(masked) == 0 {
-		return
-	}
-	for _, entry := range entries {
-		if masked[feed.ItemName(source.Name, string(source.UID), entry, book.Trust())] {
-			book.Remember(feed.Identify(entry))
-		}
-	}
 }

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
@@ -34,7 +34,7 @@ func keepMost(n int32) func(*v1alpha1.FeedSource) {
 // retain has the finished items of a source looked through, again and again, until so many are left.
 func (w *world) retain(source *v1alpha1.FeedSource, left int) {
 	w.t.Helper()
-	retention := &controllers.RetentionReconciler{Clock: apiTime{w.clock, &w.ahead}, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
+	retention := &retention.Reconciler{Clock: apiTime{w.clock, &w.ahead}, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
 	apitest.Eventually(w.t, func(ctx context.Context) error {
 		if _, err := retention.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)}); err != nil {
 			return err

@@ -6,6 +6,11 @@ package itemcache
 import (
 	"strings"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
 // sharedNames are the names that many items have in common: of namespaces, sources, destinations, phases and reasons.
@@ -49,3 +54,27 @@ func (p *namePool) size() int {
 	defer p.mu.Unlock()
 	return len(p.recent) + len(p.before)
 }
+
+// FeedNames are what feeds call themselves, of those whose posts say it, until the cache has heard of it: it
+// may hear of an item before that. The zero value knows none.
+type FeedNames struct{ Known sync.Map } // feedName by types.NamespacedName of the source
+
+type feedName struct {
+	source types.UID
+	name   string
+}
+
+func (n *FeedNames) Of(source *v1alpha1.FeedSource) string {
+	found, _ := n.Known.Load(client.ObjectKeyFromObject(source))
+	if known, ok := found.(feedName); ok && known.source == source.UID {
+		return known.name
+	}
+	return ""
+}
+
+func (n *FeedNames) Learn(source *v1alpha1.FeedSource, name string) {
+	n.Known.Store(client.ObjectKeyFromObject(source), feedName{source.UID, name})
+}
+
+// Forget is called when the cache has a name for the source, or the source is gone.
+func (n *FeedNames) Forget(key types.NamespacedName) { n.Known.Delete(key) }

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 // SetupWithManager registers the controller of sources. It looks at a source when its spec, its
 // poll or its retry annotation changes, when a poll is due, and when its items have changed their phases,
 // which it writes down once a minute at most.
-func (r *FeedSourceReconciler) SetupWithManager(manager ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	changed := predicate.Or(predicate.GenerationChangedPredicate{},
 		queue.AnnotationChanged(v1alpha1.AnnotationPoll), queue.AnnotationChanged(v1alpha1.AnnotationRetry))
 	return ctrl.NewControllerManagedBy(manager).

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // checkWrites says on a source that nothing is taken that is written on its items, or that this is over. Where that is refused
 // too, the source is polled all the same, and says it when it is looked at the next time.
-func (r *FeedSourceReconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSource) {
+func (r *Reconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSource) {
 	message := ""
 	if answer := r.Writes.Refusal(source.Namespace); answer != "" {
 		message = "The API server refuses what is written on the FeedItems of this namespace, so no model is called for them, nothing is posted, " +

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -27,22 +28,22 @@ func TestNamesOfFeedsAreForgottenWithTheirSources(t *testing.T) {
 	cached := source.DeepCopy()
 	cached.Status.Title, cached.DeletionTimestamp = "The Press", &metav1.Time{Time: time.Unix(1, 0)} // so that no more is done
 	for name, cache := range map[string]onlySource{"gone": {}, "in the cache with its name": {source: cached}} {
-		names := &feedNames{}
-		names.learn(source, "The Press")
-		if got := names.of(source); got != "The Press" {
+		names := &itemcache.FeedNames{}
+		names.Learn(source, "The Press")
+		if got := names.Of(source); got != "The Press" {
 			t.Errorf("it is called %q", got)
 		}
 		again := source.DeepCopy()
 		again.UID = "2"
-		if got := names.of(again); got != "" {
+		if got := names.Of(again); got != "" {
 			t.Errorf("another source is called %q", got)
 		}
-		names.learn(again, "Another")
-		reconciler := &FeedSourceReconciler{Client: cache, Names: names, Schedule: schedule.New(clocktesting.NewFakeClock(time.Unix(1, 0)), func(string) {}, nil)}
+		names.Learn(again, "Another")
+		reconciler := &Reconciler{Client: cache, Names: names, Schedule: schedule.New(clocktesting.NewFakeClock(time.Unix(1, 0)), func(string) {}, nil)}
 		if _, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)}); err != nil {
 			t.Fatal(err)
 		}
-		names.known.Range(func(key, _ any) bool {
+		names.Known.Range(func(key, _ any) bool {
 			t.Errorf("%s: the name of %v is kept", name, key)
 			return true
 		})

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func (w *watchedSource) compileFilters(source *v1alpha1.FeedSource) (*filter.Set
 
 // refuseFilters says that the feed is not polled because a filter cannot work: what it would let
 // through could not be taken back, and what it would drop would never come again.
-func (r *FeedSourceReconciler) refuseFilters(ctx context.Context, source *v1alpha1.FeedSource, invalid error) error {
+func (r *Reconciler) refuseFilters(ctx context.Context, source *v1alpha1.FeedSource, invalid error) error {
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"fmt"
@@ -19,10 +19,10 @@ import (
 // polled more often.
 const longestRedo = time.Hour
 
-// refusedForSpace returns the reason with which the API server refuses to write more, and nothing for other errors:
+// RefusedForSpace returns the reason with which the API server refuses to write more, and nothing for other errors:
 // etcd is full, or a ResourceQuota of the namespace is used up. Neither has an error of its own; the words
 // are those of etcd (api/v3rpc/rpctypes) and of the admission plugin ResourceQuota, and have been since 2016.
-func refusedForSpace(err error) string {
+func RefusedForSpace(err error) string {
 	switch {
 	case err == nil:
 	case strings.Contains(err.Error(), "database space exceeded"):
@@ -37,7 +37,7 @@ func refusedForSpace(err error) string {
 // before it. What is merely busy is asked soon, and less often up to the source's own interval. What has no room
 // is not asked sooner than the feed is polled anyway, and then less often up to an hour: somebody has to make room.
 func redoAfter(source *v1alpha1.FeedSource, err error, before int) time.Duration {
-	if refusedForSpace(err) == "" {
+	if RefusedForSpace(err) == "" {
 		return min(polling.EffectiveInterval(redoInterval, before), source.Interval())
 	}
 	return min(polling.EffectiveInterval(source.Interval(), before), max(source.Interval(), longestRedo))
@@ -48,7 +48,7 @@ func notTaken(err error, waiting int, next time.Time) (reason, message string) {
 	masked, then := failure.Mask(err.Error()), next.UTC().Format(time.RFC3339)
 	waits := fmt.Sprintf("%d entries wait in the feed. It goes on when there is room again, which is tried next at %s (annotate the source "+
 		"with %s to try at once); what the feed does not list any more by then is lost", waiting, then, v1alpha1.AnnotationPoll)
-	switch reason = refusedForSpace(err); reason {
+	switch reason = RefusedForSpace(err); reason {
 	case v1alpha1.ReasonStorageFull:
 		return reason, "The feed was read, but the database of the cluster (etcd) is full: " + waits +
 			". Nothing in the cluster can be written until whoever runs it makes room in etcd: " + masked

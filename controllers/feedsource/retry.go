@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // release notes that a person wants all deferred and failed items of a source to be tried again,
 // also of one that is suspended: then they are tried when that ends.
-func (r *FeedSourceReconciler) release(ctx context.Context, source *v1alpha1.FeedSource) error {
+func (r *Reconciler) release(ctx context.Context, source *v1alpha1.FeedSource) error {
 	asked := retry.Request{Token: retry.Token(source), Last: source.Status.LastHandledRetry}
 	if !asked.IsNew() {
 		return nil

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -37,7 +37,7 @@ type report struct {
 
 // pollSucceeded records a poll that went well. A feed without news is written down once an hour, and a
 // new one together with the counts of its items, if these settle soon.
-func (r *FeedSourceReconciler) pollSucceeded(
+func (r *Reconciler) pollSucceeded(
 	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found findings, now time.Time,
 ) error {
 	said := report{
@@ -56,7 +56,7 @@ func (r *FeedSourceReconciler) pollSucceeded(
 }
 
 // tell writes down what a poll has to tell, if it is not there, and the counts with it.
-func (r *FeedSourceReconciler) tell(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, said *report) error {
+func (r *Reconciler) tell(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, said *report) error {
 	if err := r.writeCounted(ctx, source, watch, r.transition, func(source *v1alpha1.FeedSource) bool {
 		return !isOutdone(source, said.token, said.generation) && said.apply(source)
 	}); err != nil {
@@ -66,15 +66,15 @@ func (r *FeedSourceReconciler) tell(ctx context.Context, source *v1alpha1.FeedSo
 	return nil
 }
 
-// lastReports tells, when the operator stops, what is still to be told of first polls: else the next process
+// LastReports tells, when the operator stops, what is still to be told of first polls: else the next process
 // would make them again.
-type lastReports struct{ *FeedSourceReconciler }
+type LastReports struct{ *Reconciler }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (lastReports) NeedLeaderElection() bool { return true }
+func (LastReports) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
-func (r lastReports) Start(ctx context.Context) error {
+func (r LastReports) Start(ctx context.Context) error {
 	<-ctx.Done()
 	var group errgroup.Group
 	group.SetLimit(r.Workers)
@@ -89,7 +89,7 @@ func (r lastReports) Start(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (r lastReports) tellLast(ctx context.Context, key types.NamespacedName, watch *watchedSource) error {
+func (r LastReports) tellLast(ctx context.Context, key types.NamespacedName, watch *watchedSource) error {
 	watch.Lock() // a poll that is under way has ended then
 	defer watch.Unlock()
 	if watch.untold == nil {

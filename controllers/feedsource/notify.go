@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // checkNotifications says on a source which of its spec.notifications cannot be told of what fails,
 // before anything has failed. It costs a write only when that changes, and stops nothing.
-func (r *FeedSourceReconciler) checkNotifications(ctx context.Context, source *v1alpha1.FeedSource) error {
+func (r *Reconciler) checkNotifications(ctx context.Context, source *v1alpha1.FeedSource) error {
 	var problems []string
 	reason := ""
 	for _, ref := range source.Spec.Notifications {
@@ -51,7 +51,7 @@ func (r *FeedSourceReconciler) checkNotifications(ctx context.Context, source *v
 }
 
 // sourcesTelling names the sources that have a destination told of what fails.
-func (r *FeedSourceReconciler) sourcesTelling(ctx context.Context, object client.Object) []reconcile.Request {
+func (r *Reconciler) sourcesTelling(ctx context.Context, object client.Object) []reconcile.Request {
 	var sources v1alpha1.FeedSourceList
 	if err := r.Client.List(ctx, &sources, client.InNamespace(object.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Sources of a changed destination could not be listed", "destination", object.GetName())

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -62,7 +62,7 @@ type findings struct {
 
 // poll asks for the feed once, makes items of what is new, and records how it went. It returns
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
-func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *web.Visit) (time.Time, error) {
+func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *web.Visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
 	credentials, err := secrets.OfFeed(ctx, r.Live, source)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *FeedSourceReconciler) poll(ctx context.Context, source *v1alpha1.FeedSo
 }
 
 // pollAgain has a poll made again that could not be written down, and returns when.
-func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time, err error) time.Time {
+func (r *Reconciler) pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time, err error) time.Time {
 	watch.untold = nil
 	watch.failedWrites++
 	watch.redo = now.Add(redoAfter(source, err, watch.failedWrites-1))
@@ -131,7 +131,7 @@ func (r *FeedSourceReconciler) pollAgain(ctx context.Context, source *v1alpha1.F
 
 // read fetches the feed and parses it, unless it is as it was: then there is no document. The document is counted
 // in the room; the host is free for others as soon as it has answered.
-func (r *FeedSourceReconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *feedmemory.Memory,
+func (r *Reconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *feedmemory.Memory,
 	visit *web.Visit, room *budget.Room,
 ) (found findings, document *feed.Document, err error) {
 	sent := credentials.Sent
@@ -172,7 +172,7 @@ func hold(room *budget.Room, document *feed.Document) error {
 }
 
 // parse reads the answer for a feed.
-func (r *FeedSourceReconciler) parse(source *v1alpha1.FeedSource, memory *feedmemory.Memory, response *outbound.Response) (findings, *feed.Document, error) {
+func (r *Reconciler) parse(source *v1alpha1.FeedSource, memory *feedmemory.Memory, response *outbound.Response) (findings, *feed.Document, error) {
 	found := findings{movedTo: memory.Sent.Mask(response.MovedTo), rebuilt: -1, unchanged: response.Unchanged}
 	if found.unchanged {
 		found.declared = max(response.FreshFor, memory.Validators.TTL)
@@ -213,7 +213,7 @@ func lastRead(source *v1alpha1.FeedSource) time.Time {
 // take makes items of the entries that were never seen, the oldest first, and then remembers what
 // was seen. A crash in between repeats work and loses nothing, because an item's name follows
 // from its identity.
-func (r *FeedSourceReconciler) take(
+func (r *Reconciler) take(
 	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, memory *feedmemory.Memory, document *feed.Document, found *findings,
 ) error {
 	if err := memory.Load(ctx, r.Live, source); err != nil {
@@ -277,7 +277,7 @@ func (r *FeedSourceReconciler) take(
 			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))
 			found.damage = strings.TrimSpace(found.damage + " " + refused)
 			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", item.Spec.Title)
-		case refusedForSpace(err) != "": // what was created is remembered, the others wait
+		case RefusedForSpace(err) != "": // what was created is remembered, the others wait
 			refused = fmt.Errorf("create a FeedItem: %w", err)
 		default:
 			watch.today = watch.today.Plus(found.created, now)
@@ -311,7 +311,7 @@ func planOf(memory *feedmemory.Memory, fresh []feed.Entry, first polling.First, 
 
 // recall returns what decides about the request for the feed: the validators that this process
 // knows, or else those in the API server.
-func (r *FeedSourceReconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (*feedmemory.Memory, error) {
+func (r *Reconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (*feedmemory.Memory, error) {
 	memory := &feedmemory.Memory{Complete: watch.complete}
 	if watch.validators != nil {
 		memory.Validators = *watch.validators

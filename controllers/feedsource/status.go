@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"context"
@@ -27,7 +27,7 @@ import (
 
 // pollFailed records a poll that did not get a feed. The next one comes later with each failure,
 // but it always comes, unless the server says that the feed is gone for good.
-func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource, token string, err error, now time.Time) error {
+func (r *Reconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource, token string, err error, now time.Time) error {
 	generation, newSpec := source.Generation, source.Status.ObservedGeneration != source.Generation
 	cause := failure.Classify(err)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
@@ -70,7 +70,7 @@ func (r *FeedSourceReconciler) pollFailed(ctx context.Context, source *v1alpha1.
 
 // takeFailed says that the feed was read and that its entries could not become items.
 // Waiting is how many of them are known to wait in the feed, until next.
-func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next, now time.Time) error {
+func (r *Reconciler) takeFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next, now time.Time) error {
 	generation := source.Generation
 	reason, message := notTaken(err, waiting, next)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
@@ -81,7 +81,7 @@ func (r *FeedSourceReconciler) takeFailed(ctx context.Context, source *v1alpha1.
 
 // credentialsMissing records that the feed cannot be asked for, and looks again soon. It is no
 // poll, and counts as no failure.
-func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, err error) (time.Time, error) {
+func (r *Reconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, err error) (time.Time, error) {
 	unusable, ok := errors.AsType[*secrets.Unusable](err)
 	if !ok {
 		return time.Time{}, err
@@ -98,7 +98,7 @@ func (r *FeedSourceReconciler) credentialsMissing(ctx context.Context, source *v
 
 // foundNoRoom has a poll made again that found no room in memory, and says so where that has gone on for long. It is no
 // poll, and counts as no failure.
-func (r *FeedSourceReconciler) foundNoRoom(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string) (time.Time, error) {
+func (r *Reconciler) foundNoRoom(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string) (time.Time, error) {
 	now, generation := r.Clock.Now(), source.Generation
 	watch.generation, watch.token, watch.redo = generation, token, watch.full.Again(source.UID, now)
 	if !watch.full.Long(now) {
@@ -112,7 +112,7 @@ func (r *FeedSourceReconciler) foundNoRoom(ctx context.Context, source *v1alpha1
 
 // refuseInsecure says that the feed is not polled because its credentials could be read on the way. It is
 // looked at again when the spec changes.
-func (r *FeedSourceReconciler) refuseInsecure(ctx context.Context, source *v1alpha1.FeedSource) error {
+func (r *Reconciler) refuseInsecure(ctx context.Context, source *v1alpha1.FeedSource) error {
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
@@ -123,7 +123,7 @@ func (r *FeedSourceReconciler) refuseInsecure(ctx context.Context, source *v1alp
 }
 
 // refuseOutdated says that the feed is not polled because what comes of that could not be recorded.
-func (r *FeedSourceReconciler) refuseOutdated(ctx context.Context, source *v1alpha1.FeedSource, why string) error {
+func (r *Reconciler) refuseOutdated(ctx context.Context, source *v1alpha1.FeedSource, why string) error {
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
@@ -133,7 +133,7 @@ func (r *FeedSourceReconciler) refuseOutdated(ctx context.Context, source *v1alp
 
 // transition writes the status, and then tells if the source has become ready or has ceased to be. That
 // a new one begins well is told by its status alone: an Event is a write, and thousands may be new at once.
-func (r *FeedSourceReconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
+func (r *Reconciler) transition(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
 	before := conditions.Ready(source.Status.Conditions)
 	_, alreadyPaused := pausedForToday(source)
 	if err := r.write(ctx, source, change); err != nil {

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package feedsource
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -44,8 +45,8 @@ const (
 	redoInterval = 30 * time.Second
 )
 
-// FeedSourceReconciler polls feeds, and makes an item of each new entry.
-type FeedSourceReconciler struct {
+// Reconciler polls feeds, and makes an item of each new entry.
+type Reconciler struct {
 	Clock clock.PassiveClock
 	// Client reads from the cache and writes.
 	Client client.Client
@@ -60,7 +61,7 @@ type FeedSourceReconciler struct {
 	Waker    *queue.Waker
 	Outbound *outbound.Client
 	// Names is shared with the controller of items.
-	Names *feedNames
+	Names *itemcache.FeedNames
 	// Recordable knows whether what comes of a poll can be written down.
 	Recordable *crdcheck.Checker
 	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
@@ -76,7 +77,7 @@ type FeedSourceReconciler struct {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 
 // Reconcile polls a source when it is due, and keeps the counts on its status current.
-func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	turn := r.Schedule.Enter(queue.Key(queue.SourceKey, request.NamespacedName))
 	defer turn.Leave()
 
@@ -84,12 +85,12 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
 			r.watched.forget(request.NamespacedName)
-			r.Names.forget(request.NamespacedName)
+			r.Names.Forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if source.Status.Title != "" {
-		r.Names.forget(request.NamespacedName)
+		r.Names.Forget(request.NamespacedName)
 	}
 	if !source.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
@@ -137,7 +138,7 @@ func (r *FeedSourceReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 }
 
 // notPolled says whether a source is not to be polled as it is, and writes why on it.
-func (r *FeedSourceReconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) (bool, ctrl.Result, error) {
+func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) (bool, ctrl.Result, error) {
 	if source.Spec.Suspend {
 		result, err := r.count(ctx, source, watch, time.Time{}, r.suspend(ctx, source))
 		return true, result, err
@@ -170,7 +171,7 @@ func ended(source *v1alpha1.FeedSource) bool {
 }
 
 // suspend says on the source that it is not polled.
-func (r *FeedSourceReconciler) suspend(ctx context.Context, source *v1alpha1.FeedSource) error {
+func (r *Reconciler) suspend(ctx context.Context, source *v1alpha1.FeedSource) error {
 	generation := source.Generation
 	return r.write(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
@@ -181,7 +182,7 @@ func (r *FeedSourceReconciler) suspend(ctx context.Context, source *v1alpha1.Fee
 // count brings the counts on the status up to date, not more often than countsInterval, with what is still
 // to be told of the first poll. It says when the source is to be looked at again: at its next poll, or when
 // the counts may be written.
-func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, next time.Time, err error) (ctrl.Result, error) {
+func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, next time.Time, err error) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -211,7 +212,7 @@ func (r *FeedSourceReconciler) count(ctx context.Context, source *v1alpha1.FeedS
 }
 
 // writeCounts writes the counts, with the time of the last poll that had news: such a one may write nothing else.
-func (r *FeedSourceReconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) error {
+func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) error {
 	watch.countsWritten = now
 	return r.writeCounted(ctx, source, watch, r.write, func(source *v1alpha1.FeedSource) bool {
 		last := source.Status.LastPollTime
@@ -224,7 +225,7 @@ func (r *FeedSourceReconciler) writeCounts(ctx context.Context, source *v1alpha1
 }
 
 // writeCounted writes a change of the status, if there is one, and the counts with it.
-func (r *FeedSourceReconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource,
+func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource,
 	write func(context.Context, *v1alpha1.FeedSource, func(*v1alpha1.FeedSource)) error, change func(*v1alpha1.FeedSource) bool,
 ) error {
 	filtered, today := int64(0), polling.Intake{}
@@ -257,7 +258,7 @@ func together(poll time.Time) time.Time {
 }
 
 // write changes the status, on the live object if the cached one has become old.
-func (r *FeedSourceReconciler) write(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
+func (r *Reconciler) write(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
 	uid := source.UID
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
