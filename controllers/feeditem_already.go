@@ -17,36 +17,16 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
-	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
 // heldAgain is when an item is looked at again whose entry another item posts at this moment.
 const heldAgain = 5 * time.Second
 
-// skip ends an item that needs no summary, because its entry was posted before wherever it is to be posted; or has it wait for
-// a moment until that can be said.
-func (r *FeedItemReconciler) skip(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, open *openAttempt) (bool, ctrl.Result, error) {
-	outcome, soon, err := r.skipPosted(ctx, item, source, open)
-	switch {
-	case err != nil:
-		return false, ctrl.Result{}, err
-	case soon:
-		r.open.keep(item, open)
-		return true, queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
-	case outcome == nil:
-		return false, ctrl.Result{}, nil
-	}
-	result, err := r.settle(ctx, item, source, *outcome)
-	return true, result, err
-}
-
 // skipPosted returns the outcome of an item of which every destination has a post already: then neither the article nor a
 // summary is paid for. Soon says that a destination has not been looked at yet since the operator has started.
-func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
-	open *openAttempt,
-) (outcome *lifecycle.Outcome, soon bool, err error) {
+func (r *deliveries) skipPosted(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (outcome *lifecycle.Outcome, soon bool, err error) {
 	refs := source.Spec.Destinations
-	if len(refs) == 0 || open.Begun() || len(item.Status.Deliveries) > 0 {
+	if len(refs) == 0 || len(item.Status.Deliveries) > 0 {
 		return nil, false, nil
 	}
 	var before []lifecycle.AlreadyPosted
@@ -78,7 +58,7 @@ func (r *FeedItemReconciler) skipPosted(ctx context.Context, item *v1alpha1.Feed
 
 // postedBefore says of a delivery that is to be made whether the destination has a post of the entry already, or whether
 // another item makes it at this moment, or may have made it: then held says who.
-func (r *FeedItemReconciler) postedBefore(ctx context.Context, p *post, item *v1alpha1.FeedItem,
+func (r *deliveries) postedBefore(ctx context.Context, p *post, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource,
 ) (before *posted.Post, held string, err error) {
 	if p.Publisher == nil || source.PostsAgain(p.Destination) {
@@ -121,7 +101,7 @@ func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, now ti
 }
 
 // endDoubt finds out whether an entry was posted by an item that is gone, whose key nobody can use again.
-func (r *FeedItemReconciler) endDoubt(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post,
+func (r *deliveries) endDoubt(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post,
 	row v1alpha1.Delivery,
 ) *lifecycle.DeliveryOutcome {
 	row.FirstAttemptTime, row.TextHash = &metav1.Time{Time: p.doubt.Since}, p.doubt.TextHash
@@ -155,7 +135,7 @@ func (p *post) letGo(written *v1alpha1.FeedItem) {
 }
 
 // remember notes a post that is known to stand, before that is written on its item: it is seen, whatever becomes of the item.
-func (r *FeedItemReconciler) remember(ctx context.Context, item *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
+func (r *deliveries) remember(ctx context.Context, item *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
 	if outcome == nil || !outcome.Posted || p.memory == nil {
 		return
 	}
@@ -168,7 +148,7 @@ func (p *post) alreadyPosted(before posted.Post) lifecycle.DeliveryOutcome {
 }
 
 // sooner has an item looked at again soon whose entry is held by another one.
-func (r *FeedItemReconciler) sooner(result ctrl.Result) ctrl.Result {
+func (r *deliveries) sooner(result ctrl.Result) ctrl.Result {
 	if result.RequeueAfter == 0 || result.RequeueAfter > heldAgain {
 		result.RequeueAfter = heldAgain
 	}

@@ -27,7 +27,7 @@ import (
 
 // readPage reads the article of an open attempt. It is done where the attempt ends with that, or has
 // to wait.
-func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt,
+func (r *attempts) readPage(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt,
 	item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, request article.Request,
 ) (done bool, result ctrl.Result, err error) {
 	host := ""
@@ -64,12 +64,12 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 		if open.pageFailed(err, r.InPlace, item, r.Clock.Now()) {
 			r.Stream.CallFailed(item, reading, v1alpha1.StageArticle, host, failure.Classify(err), r.Clock.Now())
 			r.open.keep(item, open)
-			r.wakeAt(item, open.notBefore)
+			r.results.wakeAt(item, open.notBefore)
 			return true, ctrl.Result{}, nil
 		}
-		outcome := articleFailed(item, err, host, r.now())
+		outcome := articleFailed(item, err, host, r.results.now())
 		outcome.Began = open.since
-		result, err = r.settle(ctx, item, source, outcome)
+		result, err = r.results.settle(ctx, item, source, outcome)
 		return true, result, err
 	}
 	if host != "" {
@@ -77,7 +77,7 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 	}
 	if outcome, known := judgedBefore(item, source, text); known && !retry.ReleasesOf(ctx, r.Client, item).Frees(item) {
 		outcome.Began = open.since
-		result, err = r.settle(ctx, item, source, outcome)
+		result, err = r.results.settle(ctx, item, source, outcome)
 		return true, result, err
 	}
 	open.page.text, open.page.read = text, r.Clock.Now()
@@ -86,19 +86,19 @@ func (r *FeedItemReconciler) readPage(ctx context.Context, turn *schedule.Turn, 
 
 // waitForRoom puts away an attempt that has found no room in memory, until it is worth another look. Nothing has failed;
 // where that has gone on for long, the item says for what it waits.
-func (r *FeedItemReconciler) waitForRoom(ctx context.Context, item *v1alpha1.FeedItem, open *openAttempt) error {
+func (r *attempts) waitForRoom(ctx context.Context, item *v1alpha1.FeedItem, open *openAttempt) error {
 	now := r.Clock.Now()
 	open.notBefore = open.full.Again(item.UID, now)
 	r.open.keep(item, open)
-	r.wakeAt(item, open.notBefore)
+	r.results.wakeAt(item, open.notBefore)
 	if !open.full.Long(now) {
 		return nil
 	}
-	return r.holdFor(ctx, item, []string{budget.WithoutRoom})
+	return r.results.holdFor(ctx, item, []string{budget.WithoutRoom})
 }
 
 // articleRequest is derive.ArticleRequest, with what the item itself holds counted in the room.
-func (r *FeedItemReconciler) articleRequest(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+func (r *attempts) articleRequest(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	room *budget.Room,
 ) (article.Request, error) {
 	const much = 512 << 10 // what takes less is not worth a wait

@@ -6,31 +6,70 @@ package controllers
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/derive"
-	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/web"
 )
 
 // longestOpenWait is longer than any wait within an attempt.
 const longestOpenWait = 10 * time.Minute
 
+// attempts makes summaries of items: it reads the article, and has it judged and summarized.
+type attempts struct {
+	Clock clock.WithDelayedExecution
+	// Client reads from the cache.
+	Client client.Client
+	// Writes knows whether results are taken.
+	Writes   *itemwrites.Writes
+	Stream   telemetry.Stream
+	Schedule *schedule.Schedule
+	Waker    *queue.Waker
+	Web      *web.Web
+	Articles *article.Fetcher
+	// Services knows the providers.
+	Services *services.Services
+	// Builtin writes summaries where a source names no provider.
+	Builtin provider.Provider
+	// InPlace is how calls that have failed are repeated within one attempt.
+	InPlace lifecycle.InPlace
+
+	results *itemResults
+	poster  poster
+	open    openAttempts
+}
+
+// poster is what posts the summaries.
+type poster interface {
+	// skipPosted returns the outcome of an item of which every destination has a post already; soon: that is not known yet.
+	skipPosted(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (outcome *lifecycle.Outcome, soon bool, err error)
+	// settleAndPost writes down what an attempt came to, together with the intents of the posts that are free at this moment, and
+	// makes those.
+	settleAndPost(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+		outcome lifecycle.Outcome) (ctrl.Result, error)
+}
+
 // summarize makes one attempt, or goes on with one that waits: it reads the article, has it judged
 // and summarized, and records what came of it; then it posts the summary where that is free at once.
 // Where a provider or the host of the page is not free, the item is parked instead.
-func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
+func (r *attempts) summarize(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
 	open := r.open.of(item, r.Clock.Now())
 	if open.Begun() && r.retriedSince(ctx, source, open) {
 		open = newAttempt(item)
@@ -39,8 +78,10 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 		r.open.keep(item, open)
 		return ctrl.Result{}, nil // it is woken then
 	}
-	if skipped, result, err := r.skip(ctx, item, source, open); skipped || err != nil {
-		return result, err
+	if !open.Begun() {
+		if skipped, result, err := r.skip(ctx, item, source, open); skipped || err != nil {
+			return result, err
+		}
 	}
 	room := r.Articles.Budget().Document(item.Namespace)
 	defer room.Release()
@@ -52,7 +93,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 	case errors.Is(err, budget.ErrFull):
 		return ctrl.Result{}, r.waitForRoom(ctx, item, open)
 	case err != nil:
-		return r.settle(ctx, item, source, failed(item, err, v1alpha1.StageArticle, "", v1alpha1.ReasonInvalidContent, r.now()))
+		return r.results.settle(ctx, item, source, failed(item, err, v1alpha1.StageArticle, "", v1alpha1.ReasonInvalidContent, r.results.now()))
 	}
 	held := &tickets{}
 	outcome, err := r.findChain(ctx, held, item, source, open)
@@ -60,7 +101,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 		return ctrl.Result{}, err
 	}
 	if outcome != nil {
-		return r.settle(ctx, item, source, *outcome)
+		return r.results.settle(ctx, item, source, *outcome)
 	}
 	defer held.giveBack()
 	if open.page.read.IsZero() {
@@ -74,7 +115,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 			return ctrl.Result{}, err
 		}
 		if outcome != nil {
-			return r.settle(ctx, item, source, *outcome)
+			return r.results.settle(ctx, item, source, *outcome)
 		}
 	}
 	if !open.Begun() { // else it is about the provider that comes next, and that one may be down
@@ -88,7 +129,7 @@ func (r *FeedItemReconciler) summarize(ctx context.Context, turn *schedule.Turn,
 
 // ask has the article judged and summarized, and records what came of it, or puts the attempt away
 // until it goes on.
-func (r *FeedItemReconciler) ask(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt,
+func (r *attempts) ask(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt,
 	item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, request provider.Request,
 ) (ctrl.Result, error) {
 	open.begin(r.Clock.Now())
@@ -97,8 +138,8 @@ func (r *FeedItemReconciler) ask(ctx context.Context, turn *schedule.Turn, held 
 	case errors.Is(err, provider.ErrWaits):
 		open.notBefore = open.NotBefore
 		r.open.keep(item, open)
-		r.wakeAt(item, open.NotBefore)
-		r.wakeAt(item, open.GoOnBy)
+		r.results.wakeAt(item, open.NotBefore)
+		r.results.wakeAt(item, open.GoOnBy)
 		return ctrl.Result{}, nil
 	case errors.Is(err, provider.ErrNoneAvailable): // it was closed or deleted just now
 		return queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
@@ -108,11 +149,11 @@ func (r *FeedItemReconciler) ask(ctx context.Context, turn *schedule.Turn, held 
 	if outcome.Verdict.Passed() && outcome.Summary == nil && outcome.Failure == nil {
 		r.open.keep(item, open) // the text is needed again for the summary
 	}
-	return r.settleAndPost(ctx, turn, item, source, outcome)
+	return r.poster.settleAndPost(ctx, turn, item, source, outcome)
 }
 
 // findChain finds the providers that an attempt may call. The outcome is set where none needs to be asked.
-func (r *FeedItemReconciler) findChain(ctx context.Context, held *tickets, item *v1alpha1.FeedItem,
+func (r *attempts) findChain(ctx context.Context, held *tickets, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource, open *openAttempt,
 ) (*lifecycle.Outcome, error) {
 	var err error
@@ -129,64 +170,30 @@ func (r *FeedItemReconciler) findChain(ctx context.Context, held *tickets, item 
 	return nil, nil
 }
 
-// failed is the outcome of an attempt that ended with an error.
-func failed(item *v1alpha1.FeedItem, err error, stage v1alpha1.Stage, object string,
-	reason v1alpha1.Reason, now metav1.Time,
-) lifecycle.Outcome {
-	return lifecycle.Outcome{
-		Token:      lifecycle.Token(item),
-		Failure:    failure.Record(err, stage, object, now.Time),
-		Reason:     reason,
-		RetryAfter: failure.Classify(err).RetryAfter,
+// retriedSince says that somebody has asked for a retry of what has failed at a provider, since an
+// attempt began that has failed there and goes on with the next one.
+func (r *attempts) retriedSince(ctx context.Context, source *v1alpha1.FeedSource, open *openAttempt) bool {
+	for _, ref := range slices.Concat(source.Spec.Providers, source.Judges()) {
+		if open.HasFailed(ref.Name) && retry.ForcedTime(ctx, r.Client, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
+			return true
+		}
 	}
+	return false
 }
 
-// settle writes down what an attempt came to.
-func (r *FeedItemReconciler) settle(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, outcome lifecycle.Outcome) (ctrl.Result, error) {
-	return r.after(r.writeOutcome(ctx, item, source, outcome))
-}
-
-// after says when to look again at an item that was written, or that was not (nil): then somebody
-// else was first, or the answer of the API server was lost though it has written it, or what is known is kept.
-func (r *FeedItemReconciler) after(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
-	switch now := r.Clock.Now(); {
+// skip ends an item that needs no summary, because its entry was posted before wherever it is to be posted; or has it wait for
+// a moment until that can be said.
+func (r *attempts) skip(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, open *openAttempt) (bool, ctrl.Result, error) {
+	outcome, soon, err := r.poster.skipPosted(ctx, item, source)
+	switch {
 	case err != nil:
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	case written == nil:
-		return queue.RequeueAt(now, now), nil
+		return false, ctrl.Result{}, err
+	case soon:
+		r.open.keep(item, open)
+		return true, queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
+	case outcome == nil:
+		return false, ctrl.Result{}, nil
 	}
-	return r.whatNext(written), nil
-}
-
-// writeOutcome writes down what an attempt came to, whatever happened to the item meanwhile, and
-// tells about it once it is written. It returns the item as it is then, or nil if the outcome does
-// not belong on it any more, or is kept because the API server does not take it.
-func (r *FeedItemReconciler) writeOutcome(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
-	outcome lifecycle.Outcome,
-) (*v1alpha1.FeedItem, error) {
-	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
-	return r.writeResult(ctx, item, &attemptResult{
-		reconciler: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
-	})
-}
-
-// whatNext says when to look at an item again of which the status is known.
-func (r *FeedItemReconciler) whatNext(item *v1alpha1.FeedItem) ctrl.Result {
-	now := r.Clock.Now()
-	step := lifecycle.Next(item, now)
-	if done, result := r.nothingToDo(item, step); done {
-		return result
-	}
-	return queue.RequeueAt(now, now)
-}
-
-func (r *FeedItemReconciler) now() metav1.Time { return metav1.NewTime(r.Clock.Now()) }
-
-// endedAlready says that an item has ended as this outcome ends it: most likely the API server took
-// that, and only its answer was lost. It is good for telling of it, and for nothing more: it may
-// have been another operator, and no right to post follows from it.
-func endedAlready(began, live *v1alpha1.FeedItem, outcome lifecycle.Outcome, source *v1alpha1.FeedSource, now time.Time) bool {
-	expected := began.DeepCopy()
-	lifecycle.Settle(expected, outcome, lifecycle.PolicyOf(source), now.Truncate(time.Second)) // as the API keeps it
-	return live.Terminal() && lifecycle.SameAttempt(expected, live)
+	result, err := r.results.settle(ctx, item, source, *outcome)
+	return true, result, err
 }

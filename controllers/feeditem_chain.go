@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
@@ -41,7 +42,7 @@ type link struct {
 // chainOf returns the providers that do what an item needs next, in order: those that judge it, where
 // the source has others for that, or those that write its summary. Those that have failed for good at it are left out as long as
 // all others are down: these are waited for, which costs no call (R3.6).
-func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
+func (r *attempts) chainOf(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
 	chain, err := r.namedFor(ctx, item, source)
 	if err != nil || len(item.Status.ProviderFailures) == 0 {
 		return chain, err
@@ -55,13 +56,13 @@ func (r *FeedItemReconciler) chainOf(ctx context.Context, item *v1alpha1.FeedIte
 }
 
 // isUp says that a provider may be called at this moment, or soon.
-func (r *FeedItemReconciler) isUp(next link) bool {
+func (r *attempts) isUp(next link) bool {
 	availability := r.Schedule.Availability(next.resource)
 	return next.unavailable == "" && next.Provider != nil && availability.State != schedule.StateOpen && availability.Remaining(r.Clock.Now()) < services.LongPause
 }
 
 // namedFor returns the providers that a source names for what an item needs next.
-func (r *FeedItemReconciler) namedFor(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
+func (r *attempts) namedFor(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]link, error) {
 	writers, err := r.writersOf(ctx, source)
 	if err != nil || !derive.ToBeScreened(item, source) || len(source.Judges()) == 0 {
 		return writers, err
@@ -78,7 +79,7 @@ func (r *FeedItemReconciler) namedFor(ctx context.Context, item *v1alpha1.FeedIt
 }
 
 // writersOf returns the providers that write the summaries of a source; the built-in one if it names none.
-func (r *FeedItemReconciler) writersOf(ctx context.Context, source *v1alpha1.FeedSource) ([]link, error) {
+func (r *attempts) writersOf(ctx context.Context, source *v1alpha1.FeedSource) ([]link, error) {
 	if len(source.Spec.Providers) == 0 {
 		builtin := provider.Link{Name: BuiltinProvider, Provider: r.Builtin, Timeout: v1alpha1.DefaultProviderTimeout}
 		return []link{{Link: builtin, resource: schedule.Builtin}}, nil
@@ -87,7 +88,7 @@ func (r *FeedItemReconciler) writersOf(ctx context.Context, source *v1alpha1.Fee
 }
 
 // linksTo returns what it takes to call some providers.
-func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs []v1alpha1.ProviderReference) ([]link, error) {
+func (r *attempts) linksTo(ctx context.Context, namespace string, refs []v1alpha1.ProviderReference) ([]link, error) {
 	chain := make([]link, 0, len(refs))
 	for _, ref := range refs {
 		key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
@@ -113,6 +114,26 @@ func (r *FeedItemReconciler) linksTo(ctx context.Context, namespace string, refs
 	return chain, nil
 }
 
+// standInLine has an item wait in the line of the providers that do what it needs first.
+func (r *attempts) standInLine(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
+	chain, err := r.chainOf(ctx, item, source)
+	if err != nil {
+		return err
+	}
+	turn.AcquireAll(rankOf(item, r.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
+	return nil
+}
+
+// allRefuse says that every provider that an item could ask refuses its credentials.
+func (r *attempts) allRefuse(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (bool, error) {
+	chain, err := r.chainOf(ctx, item, source)
+	if err != nil {
+		return false, err
+	}
+	_, refused := r.allRefused(item, able(chain, derive.ToBeScreened(item, source)))
+	return refused, nil
+}
+
 // able returns the links that can do what an item needs first: to judge it, or to summarize it. One
 // that is not known yet, as after a start, is waited for: nobody after it takes over its items.
 func able(chain []link, screening bool) []link {
@@ -131,7 +152,7 @@ func able(chain []link, screening bool) []link {
 
 // allRefused returns the outcome of an attempt that is not made, because each provider that could be
 // asked refuses its credentials (R3.8).
-func (r *FeedItemReconciler) allRefused(item *v1alpha1.FeedItem, chain []link) (lifecycle.Outcome, bool) {
+func (r *attempts) allRefused(item *v1alpha1.FeedItem, chain []link) (lifecycle.Outcome, bool) {
 	if len(chain) == 0 {
 		return lifecycle.Outcome{}, false
 	}

@@ -17,7 +17,7 @@ import (
 // carryOut works on one delivery: it looks for a post that may have been published already, claims
 // one that is to be made, and makes it. It returns the item as it is then; nil where somebody else
 // works on the delivery.
-func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
+func (r *deliveries) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
 	p.releases = retry.ReleasesOf(ctx, r.Client, item)
 	view := r.freed(item, p.releases)
 	began, freed := *lifecycle.RowOf(item, p.Destination), *lifecycle.RowOf(view, p.Destination)
@@ -46,7 +46,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	before := item.DeepCopy()
 	claimed, lost := false, false
 	var history []v1alpha1.HistoryEntry
-	err := r.recordItem(ctx, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
+	err := r.results.recordItem(ctx, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
 		claimed, lost = false, false
 		if row := lifecycle.RowOf(live, p.Destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
 			lost = true // somebody else has gone on with it
@@ -65,7 +65,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 	r.sighted.written(item)
 	r.tellDelivery(history, item, p, p.decided)
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
-		r.tell(before, item)
+		r.results.tell(before, item)
 	}
 	if !claimed {
 		return item, nil
@@ -75,7 +75,7 @@ func (r *FeedItemReconciler) carryOut(ctx context.Context, item *v1alpha1.FeedIt
 
 // mayPost reads again, right before a post is claimed, whether the source of an item wants posts: what came before may
 // have taken minutes, and somebody may have stopped it meanwhile. It returns the source as it is now; nil: there is to be no post.
-func (r *FeedItemReconciler) mayPost(ctx context.Context, item *v1alpha1.FeedItem) *v1alpha1.FeedSource {
+func (r *deliveries) mayPost(ctx context.Context, item *v1alpha1.FeedItem) *v1alpha1.FeedSource {
 	source, err := itemcache.SourceOf(ctx, r.Client, item)
 	if err != nil || source == nil || source.Spec.Suspend {
 		return nil
@@ -85,7 +85,7 @@ func (r *FeedItemReconciler) mayPost(ctx context.Context, item *v1alpha1.FeedIte
 
 // claimPost writes on an item what is decided about a delivery and, if it is to be posted now, the
 // intent; it says whether that is so. Without a source nothing is posted now.
-func (r *FeedItemReconciler) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
+func (r *deliveries) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
 	now := r.Clock.Now()
 	row := lifecycle.RowOf(item, p.Destination)
 	settle := func(outcome lifecycle.DeliveryOutcome) bool {

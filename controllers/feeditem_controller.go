@@ -12,24 +12,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/notices"
-	"github.com/feed-operator/feed-operator/internal/postmemory"
-	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
-	"github.com/feed-operator/feed-operator/internal/web"
 )
 
-// FeedItemReconciler works on items until they are processed or have failed for good.
+// FeedItemReconciler works on items until they are processed or have failed for good: it finds the first thing that is missing, and
+// has it done.
 type FeedItemReconciler struct {
 	Clock clock.WithDelayedExecution
 	// Client reads from the cache and writes.
@@ -41,34 +37,17 @@ type FeedItemReconciler struct {
 	Recorder events.EventRecorder
 	Stream   telemetry.Stream
 	Schedule *schedule.Schedule
-	Web      *web.Web
 	Waker    *queue.Waker
-	Articles *article.Fetcher
-	// Names is shared with the controller of sources.
-	Names *itemcache.FeedNames
-	// Services knows the providers and destinations.
-	Services *services.Services
-	// Posted knows what was posted to the destinations.
-	Posted *postmemory.Memories
-	// Builtin writes summaries where a source names no provider.
-	Builtin provider.Provider
-	// InPlace is how calls that have failed are repeated within one attempt.
-	InPlace lifecycle.InPlace
 	// Recordable knows whether what comes of the work can be written down.
 	Recordable *crdcheck.Checker
+	// Notifier sends the notifications of items that have failed for good.
+	Notifier *notices.Notifier
 	// Workers is how many items of one source are worked on at the same time at most (limitOfItems).
 	Workers int
 
-	// Background is where deliveries go on that an item has several of.
-	Background *queue.Background
-	// Notifier sends the notifications of items that have failed for good.
-	Notifier *notices.Notifier
-
-	open     openAttempts
-	kept     keptResults
-	found    foundPosts
-	underWay queue.UnderWay
-	sighted  sightedIntents
+	results    *itemResults
+	attempts   *attempts
+	deliveries *deliveries
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems,verbs=get;list;watch;create;delete
@@ -84,17 +63,17 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	var cached v1alpha1.FeedItem
 	if err := r.Client.Get(ctx, request.NamespacedName, &cached); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
-			r.kept.drop(request.NamespacedName)
+			r.results.kept.drop(request.NamespacedName)
 			r.Writes.Forget(ctx, request.NamespacedName)
 		}
-		r.open.drop(request.NamespacedName)
-		r.sighted.drop(request.NamespacedName)
+		r.attempts.open.drop(request.NamespacedName)
+		r.deliveries.sighted.drop(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	result, err := r.lookAt(ctx, turn, &cached)
 	if err != nil && r.Writes.Held(cached.Namespace) { // it is tried again when it is its turn
 		ctrl.LoggerFrom(ctx).V(1).Info("Not done while writes are refused", "error", err.Error())
-		r.waitForWrites(turn, &cached)
+		r.Writes.Wait(turn, &cached)
 		return ctrl.Result{}, nil
 	}
 	return result, err
@@ -103,16 +82,16 @@ func (r *FeedItemReconciler) Reconcile(ctx context.Context, request ctrl.Request
 // lookAt is Reconcile for an item of which the cached form is known.
 func (r *FeedItemReconciler) lookAt(ctx context.Context, turn *schedule.Turn, cached *v1alpha1.FeedItem) (ctrl.Result, error) {
 	name := client.ObjectKeyFromObject(cached)
-	r.sighted.see(cached, r.Clock)
-	if notBefore, kept := r.kept.has(name); kept {
+	r.deliveries.sighted.see(cached, r.Clock)
+	if notBefore, kept := r.results.kept.has(name); kept {
 		return r.writeKept(ctx, turn, cached, notBefore)
 	}
 	step := r.next(ctx, cached)
 	if step.Action == lifecycle.Rest {
-		r.open.drop(name)
+		r.attempts.open.drop(name)
 	}
-	if done, result := r.nothingToDo(cached, step); done {
-		r.standInLine(turn, cached)
+	if done, result := r.results.nothingToDo(cached, step); done {
+		r.deliveries.standInLine(turn, cached)
 		return result, nil
 	}
 	if r.Recordable.Why(crdcheck.KindItem) != "" { // its source says why, and it comes back when that is over
@@ -134,11 +113,11 @@ func (r *FeedItemReconciler) lookAt(ctx context.Context, turn *schedule.Turn, ca
 }
 
 // workAt does the first thing that is missing on a live item, whose turn it is.
-func (r *FeedItemReconciler) workAt(ctx context.Context, turn *schedule.Turn, try writeTry, item *v1alpha1.FeedItem,
+func (r *FeedItemReconciler) workAt(ctx context.Context, turn *schedule.Turn, try itemwrites.Try, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource,
 ) (ctrl.Result, error) {
 	step := r.next(ctx, item)
-	if done, result := r.nothingToDo(item, step); done {
+	if done, result := r.results.nothingToDo(item, step); done {
 		return result, nil
 	}
 	if step.Action == lifecycle.Reset {
@@ -156,11 +135,11 @@ func (r *FeedItemReconciler) workAt(ctx context.Context, turn *schedule.Turn, tr
 		if may, otherwise, err := r.mayBegin(ctx, item); err != nil || !may {
 			return otherwise, err
 		}
-		try.end() // what is begun now may take minutes
+		try.End() // what is begun now may take minutes
 		return r.begin(ctx, turn, item, source, step.Action)
 	case lifecycle.Rest, lifecycle.Wait, lifecycle.Reset:
 	}
-	_, result := r.nothingToDo(item, step)
+	_, result := r.results.nothingToDo(item, step)
 	return result, nil
 }
 
@@ -170,7 +149,7 @@ func (r *FeedItemReconciler) begin(ctx context.Context, turn *schedule.Turn, ite
 ) (ctrl.Result, error) {
 	switch {
 	case action == lifecycle.Deliver:
-		return r.deliver(ctx, turn, item, source)
+		return r.deliveries.deliver(ctx, turn, item, source)
 	case action == lifecycle.Tell:
 		return r.notify(ctx, turn, item, source)
 	case item.Terminal(): // it was released, and may have to wait long for its turn
@@ -178,18 +157,18 @@ func (r *FeedItemReconciler) begin(ctx context.Context, turn *schedule.Turn, ite
 			return ctrl.Result{}, err
 		}
 	}
-	return r.summarize(ctx, turn, item, source)
+	return r.attempts.summarize(ctx, turn, item, source)
 }
 
 // mayWork takes a place for the work on an item; without one the item is parked, and so it is while nothing can be written on it,
 // but for the one that is to find out. Before the schedule is open, items wait in the lines of what they need, for the order.
-func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) (try writeTry, granted bool) {
+func (r *FeedItemReconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) (try itemwrites.Try, granted bool) {
 	if !r.Schedule.IsOpen() {
 		return nil, true
 	}
 	if r.Writes.Held(item.Namespace) {
 		var taken []*schedule.Ticket
-		if taken, granted = turn.AcquireAll(r.Writes.Rank(item), toWrite(item)...); granted {
+		if taken, granted = turn.AcquireAll(r.Writes.Rank(item), itemwrites.Takes(item)...); granted {
 			try = taken[1:]
 		}
 	} else {
@@ -215,17 +194,6 @@ func (r *FeedItemReconciler) next(ctx context.Context, item *v1alpha1.FeedItem) 
 	case lifecycle.Acknowledge, lifecycle.Reset, lifecycle.Summarize, lifecycle.Finish:
 	}
 	return step
-}
-
-// nothingToDo answers for items that are finished, going, or not due yet.
-func (r *FeedItemReconciler) nothingToDo(item *v1alpha1.FeedItem, step lifecycle.Step) (bool, ctrl.Result) {
-	switch {
-	case !item.DeletionTimestamp.IsZero(), step.Action == lifecycle.Rest:
-		return true, ctrl.Result{}
-	case step.Action == lifecycle.Wait:
-		return true, queue.RequeueAt(r.Clock.Now(), step.Until)
-	}
-	return false, ctrl.Result{}
 }
 
 // acknowledge notes a forced retry of an item that is done.
@@ -257,12 +225,12 @@ func (r *FeedItemReconciler) reset(ctx context.Context, item *v1alpha1.FeedItem,
 // finish ends an item that has everything but does not say so, because an attempt was cut off.
 func (r *FeedItemReconciler) finish(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
 	before := item.DeepCopy()
-	err := r.claimItem(ctx, source, item, func(item *v1alpha1.FeedItem) bool {
+	err := r.results.claimItem(ctx, source, item, func(item *v1alpha1.FeedItem) bool {
 		lifecycle.Complete(item, lifecycle.PolicyOf(source), r.Clock.Now())
 		return true
 	})
 	if err == nil {
-		r.tell(before, item)
+		r.results.tell(before, item)
 		r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0) // it may have to be told of
 	}
 	return err

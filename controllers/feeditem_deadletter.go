@@ -17,13 +17,13 @@ import (
 )
 
 // record is the function of that name for items, with so many tries at most.
-func (r *FeedItemReconciler) record(ctx context.Context, item *v1alpha1.FeedItem, tries int, change func(*v1alpha1.FeedItem) bool) error {
+func (r *itemResults) record(ctx context.Context, item *v1alpha1.FeedItem, tries int, change func(*v1alpha1.FeedItem) bool) error {
 	return record.WriteTrying(ctx, r.Client, r.Live, item, tries, change)
 }
 
 // recordItem is record for results that may end an item: where one makes the item fail for good, the
 // same write queues the notifications of that, or one just before it on what has refused the credentials.
-func (r *FeedItemReconciler) recordItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem, tries int,
+func (r *itemResults) recordItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem, tries int,
 	change func(*v1alpha1.FeedItem) bool,
 ) error {
 	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
@@ -34,7 +34,7 @@ func (r *FeedItemReconciler) recordItem(ctx context.Context, source *v1alpha1.Fe
 }
 
 // claimItem is claim in the same way.
-func (r *FeedItemReconciler) claimItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem,
+func (r *itemResults) claimItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem,
 	change func(*v1alpha1.FeedItem) bool,
 ) error {
 	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
@@ -45,7 +45,7 @@ func (r *FeedItemReconciler) claimItem(ctx context.Context, source *v1alpha1.Fee
 // announcing writes a change, with the notifications that it makes due. Where it cannot be found out
 // which those are, nothing is written: the change is worked out again, as after any error of the API
 // server.
-func (r *FeedItemReconciler) announcing(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedItem) bool,
+func (r *itemResults) announcing(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedItem) bool,
 	write func(change func(*v1alpha1.FeedItem) bool) error,
 ) error {
 	var unknown error
@@ -74,7 +74,7 @@ func (r *FeedItemReconciler) announcing(ctx context.Context, source *v1alpha1.Fe
 
 // tellers names the destinations that an item tells of itself which fails for good now. Where the cause is refused
 // credentials, those who refuse them tell of that, once for all items (R3.8).
-func (r *FeedItemReconciler) tellers(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) ([]string, error) {
+func (r *itemResults) tellers(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) ([]string, error) {
 	destinations := make([]string, 0, len(source.Spec.Notifications))
 	for _, ref := range source.Spec.Notifications {
 		destinations = append(destinations, ref.Name)

@@ -11,23 +11,57 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
+
+// deliveries makes the posts of items: it looks for those that may be there, writes down that one is to be made, and makes it.
+type deliveries struct {
+	Clock clock.WithDelayedExecution
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Writes knows what has become of what Client has written.
+	Writes   *itemwrites.Writes
+	Stream   telemetry.Stream
+	Schedule *schedule.Schedule
+	Waker    *queue.Waker
+	// Names is shared with the controller of sources.
+	Names *itemcache.FeedNames
+	// Services knows the destinations.
+	Services *services.Services
+	// Posted knows what was posted to the destinations.
+	Posted *postmemory.Memories
+	// InPlace is how calls that have failed are repeated within one intent.
+	InPlace lifecycle.InPlace
+	// Background is where deliveries go on that an item has several of.
+	Background *queue.Background
+
+	results  *itemResults
+	found    foundPosts
+	underWay queue.UnderWay
+	sighted  sightedIntents
+}
 
 // deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
 // the item for the others.
-func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
+func (r *deliveries) deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
 	view := r.freed(item, retry.ReleasesOf(ctx, r.Client, item))
 	due, err := r.duePosts(ctx, item, view, source)
 	if err != nil {
@@ -61,8 +95,8 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 				return queue.RequeueAt(r.Clock.Now(), r.Clock.Now().Add(time.Second)), nil
 			case p.Unavailable != "":
 				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, p.Unavailable))
-			case r.pause(p.Resource) != "":
-				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, r.pause(p.Resource)))
+			case r.Services.Pause(p.Resource) != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, r.Services.Pause(p.Resource)))
 			}
 		}
 	}
@@ -76,15 +110,15 @@ func (r *FeedItemReconciler) deliver(ctx context.Context, turn *schedule.Turn, i
 			return written, err
 		})
 	case held:
-		return r.sooner(r.otherDeliveries(view)), r.holdFor(ctx, item, waitsFor)
+		return r.sooner(r.otherDeliveries(view)), r.results.holdFor(ctx, item, waitsFor)
 	case len(waitsFor) > 0:
-		return r.otherDeliveries(view), r.holdFor(ctx, item, waitsFor)
+		return r.otherDeliveries(view), r.results.holdFor(ctx, item, waitsFor)
 	}
 	return r.otherDeliveries(view), nil
 }
 
 // decide finds out what is known of a delivery without a call.
-func (r *FeedItemReconciler) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) error {
+func (r *deliveries) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) error {
 	mustLook := lifecycle.MustLook(row)
 	if !source.Delivers(p.Destination) {
 		if !mustLook || p.Unavailable == services.MissingObject {
@@ -111,7 +145,7 @@ func (r *FeedItemReconciler) decide(ctx context.Context, p *post, item *v1alpha1
 
 // settleAndPost writes down what an attempt came to, together with the intents of the posts that
 // are free at this moment, and then makes those.
-func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem,
+func (r *deliveries) settleAndPost(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource, outcome lifecycle.Outcome,
 ) (ctrl.Result, error) {
 	var ready []*post
@@ -132,20 +166,20 @@ func (r *FeedItemReconciler) settleAndPost(ctx context.Context, turn *schedule.T
 			}
 		}
 	}
-	settled, err := r.writeOutcome(ctx, item, source, outcome)
+	settled, err := r.results.writeOutcome(ctx, item, source, outcome)
 	if err != nil || settled == nil || settled.Status.Summary == nil {
-		return r.after(settled, err)
+		return r.results.after(settled, err)
 	}
 	announced := slices.DeleteFunc(slices.Clone(ready), func(p *post) bool { return !lifecycle.Announced(lifecycle.RowOf(settled, p.Destination)) })
 	if len(announced) == 0 {
-		return r.after(settled, err)
+		return r.results.after(settled, err)
 	}
 	return r.workOn(ctx, turn, settled, announced, r.publish)
 }
 
 // intendNow adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn
 // comes later, or the destination has a post of the entry already.
-func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source, wants *v1alpha1.FeedSource,
+func (r *deliveries) intendNow(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source, wants *v1alpha1.FeedSource,
 	name string, outcome *lifecycle.Outcome,
 ) *post {
 	p, err := r.postTo(ctx, source, name)
@@ -185,7 +219,7 @@ func (r *FeedItemReconciler) intendNow(ctx context.Context, turn *schedule.Turn,
 // workOn returns; with several, each goes on by itself, so that none waits for another and the item
 // keeps no place in line that it cannot use meanwhile, and looks at the item again when it is done.
 // What the posts have is given back by the caller, but for what is handed over.
-func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
+func (r *deliveries) workOn(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
 	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
 ) (ctrl.Result, error) {
 	if openDeliveries(item) <= 1 && len(ready) == 1 {
@@ -193,7 +227,7 @@ func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, it
 		if written != nil {
 			r.standInLine(turn, written)
 		}
-		return r.after(written, err)
+		return r.results.after(written, err)
 	}
 	for _, p := range ready {
 		if !r.underWay.Begin(item, p.Destination) { // it is worked on already
@@ -206,7 +240,7 @@ func (r *FeedItemReconciler) workOn(ctx context.Context, turn *schedule.Turn, it
 }
 
 // workApart works on a delivery that goes on by itself, and has the item looked at again then.
-func (r *FeedItemReconciler) workApart(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+func (r *deliveries) workApart(ctx context.Context, item *v1alpha1.FeedItem, p *post,
 	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
 ) {
 	// Not written down is tried again, but not at once: what the API server refuses, it goes on refusing.
@@ -244,7 +278,7 @@ func openDeliveries(item *v1alpha1.FeedItem) int {
 }
 
 // duePosts returns the deliveries of an item, as it is once what is released is free, that there is something to do for now.
-func (r *FeedItemReconciler) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]*post, error) {
+func (r *deliveries) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]*post, error) {
 	var due []*post
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
@@ -257,7 +291,7 @@ func (r *FeedItemReconciler) duePosts(ctx context.Context, live, item *v1alpha1.
 			return nil, err
 		}
 		if wait := r.sighted.remaining(live, lifecycle.RowOf(live, row.Destination), p.Timeout, r.Clock); wait > 0 { // somebody may be in the call, by whatever clock
-			r.wakeAt(item, r.Clock.Now().Add(wait))
+			r.results.wakeAt(item, r.Clock.Now().Add(wait))
 			continue
 		}
 		due = append(due, p)
@@ -265,9 +299,22 @@ func (r *FeedItemReconciler) duePosts(ctx context.Context, live, item *v1alpha1.
 	return due, nil
 }
 
+// standInAllLines has an item wait in the lines of all destinations that it is due at.
+func (r *deliveries) standInAllLines(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem) {
+	now := r.Clock.Now()
+	view := r.freed(item, retry.ReleasesOf(ctx, r.Client, item))
+	for i := range view.Status.Deliveries {
+		row := &view.Status.Deliveries[i]
+		if at, open := lifecycle.Due(row, now); open && !at.After(now) {
+			id := schedule.Destination(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
+			turn.AcquireAll(deliveryRank(item), posting.Takes(id)...)
+		}
+	}
+}
+
 // standInLine has an item wait in the line of a destination that asked for a pause, so that its place
 // in the order is kept.
-func (r *FeedItemReconciler) standInLine(turn *schedule.Turn, item *v1alpha1.FeedItem) {
+func (r *deliveries) standInLine(turn *schedule.Turn, item *v1alpha1.FeedItem) {
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
 			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
@@ -280,7 +327,7 @@ func (r *FeedItemReconciler) standInLine(turn *schedule.Turn, item *v1alpha1.Fee
 
 // otherDeliveries says when to look again at an item of which some deliveries are parked: when
 // the first of the others is due.
-func (r *FeedItemReconciler) otherDeliveries(item *v1alpha1.FeedItem) ctrl.Result {
+func (r *deliveries) otherDeliveries(item *v1alpha1.FeedItem) ctrl.Result {
 	now := r.Clock.Now()
 	var next time.Time
 	for i := range item.Status.Deliveries {
@@ -294,4 +341,21 @@ func (r *FeedItemReconciler) otherDeliveries(item *v1alpha1.FeedItem) ctrl.Resul
 // deliveryRank says who is posted first where a destination is scarce: what was published first.
 func deliveryRank(item *v1alpha1.FeedItem) schedule.Rank {
 	return schedule.Rank{Class: queue.ClassOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item)}
+}
+
+// freed is an item as it is with what is released, to decide by. What is written is worked out on
+// the item as it is.
+func (r *deliveries) freed(item *v1alpha1.FeedItem, known lifecycle.Releases) *v1alpha1.FeedItem {
+	view := item.DeepCopy()
+	if !known.Release(view, r.Clock.Now()) {
+		return item
+	}
+	return view
+}
+
+// dueByItself says that a delivery is due whether or not it is released.
+func (r *deliveries) dueByItself(item *v1alpha1.FeedItem, destination string) bool {
+	now := r.Clock.Now()
+	at, open := lifecycle.Due(lifecycle.RowOf(item, destination), now)
+	return open && !at.After(now)
 }

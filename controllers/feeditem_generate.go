@@ -19,7 +19,7 @@ import (
 
 // generate asks the providers, in order. From here on a stop of the manager does not end the
 // attempt: what was asked for is waited for and written down.
-func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt, item *v1alpha1.FeedItem,
+func (r *attempts) generate(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource, request provider.Request,
 ) (lifecycle.Outcome, error) {
 	stage := v1alpha1.StageSummarize
@@ -59,7 +59,7 @@ func (r *FeedItemReconciler) generate(ctx context.Context, turn *schedule.Turn, 
 		return outcome, provider.ErrNoneAvailable // nothing is settled before that provider is asked again
 	case errors.As(err, &none):
 		// What is recorded is the failure that leaves most hope: it decides about a retry.
-		outcome = withVerdict(failed(item, none, stage, mostHopeful(none), v1alpha1.ReasonAPIFailed, r.now()), outcome)
+		outcome = withVerdict(failed(item, none, stage, mostHopeful(none), v1alpha1.ReasonAPIFailed, r.results.now()), outcome)
 		outcome.Untried = none.Untried
 	default:
 		return outcome, err

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/itemwrites"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -24,33 +24,12 @@ import (
 const withoutRoomToKeep = "other items of this namespace: the API server refuses what is known of them, one by one, while it takes others. " +
 	"That is kept in memory, and no more is begun until it is taken. Most likely a webhook or a policy refuses FeedItems; the operator's log has its answers"
 
-// toWrite are the resources that it takes to find out whether writes are taken again, for Turn.AcquireAll.
-func toWrite(item *v1alpha1.FeedItem) [][]schedule.Resource {
-	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(itemwrites.All), queue.Only(itemwrites.In(item.Namespace))}
-}
-
-// writeTry is the right to find out whether writes are taken again. Nobody else tries until it is ended, with the turn at the latest.
-type writeTry []*schedule.Ticket
-
-func (t writeTry) end() {
-	for _, ticket := range t {
-		ticket.Done()
-	}
-}
-
-// waitForWrites has an item wait until writes are taken, or it is its turn to find that out.
-func (r *FeedItemReconciler) waitForWrites(turn *schedule.Turn, item *v1alpha1.FeedItem) {
-	if _, granted := turn.AcquireAll(r.Writes.Rank(item), toWrite(item)...); granted {
-		r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
-	}
-}
-
 // mayBegin says whether to begin what costs money or what others can see: not while nothing could be written of what comes of it
 // (R3.14). Who finds that out does so by writing on the item that it has waited. Else it says when to look again.
 func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedItem) (may bool, otherwise ctrl.Result, err error) {
 	now := r.Clock.Now()
-	if r.kept.full(item.Namespace) {
-		if err := r.holdFor(ctx, item, []string{withoutRoomToKeep}); err != nil {
+	if r.results.kept.full(item.Namespace) {
+		if err := r.results.holdFor(ctx, item, []string{withoutRoomToKeep}); err != nil {
 			return false, otherwise, err
 		}
 		return false, queue.RequeueAt(now, now.Add(fullAgain)), nil
@@ -72,4 +51,23 @@ func (r *FeedItemReconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedIt
 		return err == nil, otherwise, err
 	}
 	return false, queue.RequeueAt(now, now.Add(time.Second)), nil // nothing was to be written, so nothing is known
+}
+
+// writeKept writes what is kept of an item, when it is its turn to find out whether that is taken. Nothing else is done with the item
+// before that.
+func (r *FeedItemReconciler) writeKept(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, notBefore time.Time) (ctrl.Result, error) {
+	now := r.Clock.Now()
+	if notBefore.After(now) && believable.Coming(notBefore, now, 2*longestAlone) && !r.Writes.Held(item.Namespace) {
+		return ctrl.Result{}, nil // it is woken then
+	}
+	if _, granted := r.mayWork(turn, item); !granted {
+		return ctrl.Result{}, nil
+	}
+	err := r.results.writeAllKept(ctx, client.ObjectKeyFromObject(item))
+	if err != nil && !r.Writes.Held(item.Namespace) {
+		ctrl.LoggerFrom(ctx).Error(err, "What is known of an item is still refused, while others are taken; it is kept")
+		r.results.tryLater(item)
+		return ctrl.Result{}, nil
+	}
+	return queue.RequeueAt(now, now), err
 }

@@ -11,15 +11,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
-	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/writes"
 )
 
@@ -184,9 +187,29 @@ func (k *keptResults) add(namespace string, bytes int64) {
 	}
 }
 
+// itemResults writes on items what has become known of them, and tells of it.
+type itemResults struct {
+	Clock clock.WithDelayedExecution
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Writes knows what has become of what Client has written.
+	Writes *itemwrites.Writes
+	// Recordable knows whether what comes of the work can be written down.
+	Recordable *crdcheck.Checker
+	// Services knows who refuses credentials.
+	Services *services.Services
+	Recorder events.EventRecorder
+	Stream   telemetry.Stream
+	Waker    *queue.Waker
+
+	kept keptResults
+}
+
 // writeResult writes a result on an item. Where the API server does not take it, it is kept until that does: then there is neither
 // an item nor an error, and the item is to be looked at again.
-func (r *FeedItemReconciler) writeResult(ctx context.Context, item *v1alpha1.FeedItem, known result) (*v1alpha1.FeedItem, error) {
+func (r *itemResults) writeResult(ctx context.Context, item *v1alpha1.FeedItem, known result) (*v1alpha1.FeedItem, error) {
 	tries := record.TriesInPlace
 	if ctx.Err() != nil { // the manager is stopping: nobody tries again later
 		tries = record.Backoff.Steps
@@ -206,31 +229,12 @@ func (r *FeedItemReconciler) writeResult(ctx context.Context, item *v1alpha1.Fee
 }
 
 // tryLater has what is kept of an item tried again by itself: others of its namespace are taken.
-func (r *FeedItemReconciler) tryLater(item *v1alpha1.FeedItem) {
+func (r *itemResults) tryLater(item *v1alpha1.FeedItem) {
 	r.wakeAt(item, r.kept.refused(client.ObjectKeyFromObject(item), r.Clock.Now()))
 }
 
-// writeKept writes what is kept of an item, when it is its turn to find out whether that is taken. Nothing else is done with the item
-// before that.
-func (r *FeedItemReconciler) writeKept(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, notBefore time.Time) (ctrl.Result, error) {
-	now := r.Clock.Now()
-	if notBefore.After(now) && believable.Coming(notBefore, now, 2*longestAlone) && !r.Writes.Held(item.Namespace) {
-		return ctrl.Result{}, nil // it is woken then
-	}
-	if _, granted := r.mayWork(turn, item); !granted {
-		return ctrl.Result{}, nil
-	}
-	err := r.writeAllKept(ctx, client.ObjectKeyFromObject(item))
-	if err != nil && !r.Writes.Held(item.Namespace) {
-		ctrl.LoggerFrom(ctx).Error(err, "What is known of an item is still refused, while others are taken; it is kept")
-		r.tryLater(item)
-		return ctrl.Result{}, nil
-	}
-	return queue.RequeueAt(now, now), err
-}
-
 // writeAllKept writes all that is kept of an item, up to the first that is not taken.
-func (r *FeedItemReconciler) writeAllKept(ctx context.Context, name types.NamespacedName) error {
+func (r *itemResults) writeAllKept(ctx context.Context, name types.NamespacedName) error {
 	for {
 		uid, known := r.kept.first(name)
 		if known == nil {
@@ -248,7 +252,7 @@ func (r *FeedItemReconciler) writeAllKept(ctx context.Context, name types.Namesp
 	}
 }
 
-func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.NamespacedName, uid types.UID, known result) error {
+func (r *itemResults) writeOneKept(ctx context.Context, name types.NamespacedName, uid types.UID, known result) error {
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), keptTimeout)
 	defer cancel()
 	var live v1alpha1.FeedItem
@@ -267,7 +271,7 @@ func (r *FeedItemReconciler) writeOneKept(ctx context.Context, name types.Namesp
 }
 
 // writeLast tries once more to write what is kept, when the operator ends.
-func (r *FeedItemReconciler) writeLast(ctx context.Context) {
+func (r *itemResults) writeLast(ctx context.Context) {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	for _, name := range r.kept.names() {
@@ -278,4 +282,11 @@ func (r *FeedItemReconciler) writeLast(ctx context.Context) {
 			ctrl.LoggerFrom(ctx).Error(err, "What is known of an item could not be written before the end", "item", name)
 		}
 	}
+}
+
+// counts says of how many items something is kept, and how much memory that takes.
+func (k *keptResults) counts() (items int, bytes int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.items), k.bytes
 }

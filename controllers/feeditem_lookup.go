@@ -34,7 +34,7 @@ const lookBack = 24*time.Hour + 10*time.Minute
 // find finds out what has become of a post that may have been published already: an attempt was cut
 // off, or its answer was lost. It returns what is decided by that; nil when it may be posted
 // without, because its key protects it or a person has decided.
-func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+func (r *deliveries) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	p *post, row *v1alpha1.Delivery,
 ) *lifecycle.DeliveryOutcome {
 	finder, can := p.Publisher.Destination.(destination.Finder)
@@ -45,7 +45,7 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 	if err != nil { // what was posted may still be told by its link and its hash
 		publication = destination.Post{Link: item.Spec.URL}
 	}
-	others := &otherPosts{reconciler: r, ctx: ctx, item: item, destination: p.Destination}
+	others := &otherPosts{engine: r, ctx: ctx, item: item, destination: p.Destination}
 	began := r.Clock.Now()
 	looking, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -74,7 +74,7 @@ func (r *FeedItemReconciler) find(ctx context.Context, item *v1alpha1.FeedItem, 
 }
 
 // unverifiable is for a post that may have been published, at a destination that cannot be asked.
-func (r *FeedItemReconciler) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
+func (r *deliveries) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
 	now := r.Clock.Now()
 	switch {
 	case !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, r.sighted.since(item, row, r.Clock)):
@@ -87,7 +87,7 @@ func (r *FeedItemReconciler) unverifiable(p *post, item *v1alpha1.FeedItem, row 
 
 // otherPosts knows which posts at a destination are another item's.
 type otherPosts struct {
-	reconciler  *FeedItemReconciler
+	engine      *deliveries
 	ctx         context.Context //nolint:containedctx // it lives as long as one call of Find
 	item        *v1alpha1.FeedItem
 	destination string
@@ -114,7 +114,7 @@ func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query 
 			return receipt, false, nil
 		}
 		names := o.namesOf(receipt.ID, receipt.URL, o.item.Namespace, o.destination)
-		if o.reconciler.found.claim(apiclock.PassedBy(o.reconciler.Clock), names, string(o.item.UID)+"/"+o.destination) {
+		if o.engine.found.claim(apiclock.PassedBy(o.engine.Clock), names, string(o.item.UID)+"/"+o.destination) {
 			return receipt, true, nil
 		}
 		for _, name := range names { // another item is recording it at this moment
@@ -162,7 +162,7 @@ func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem,
 	for _, namespace := range namespaces {
 		list := &v1alpha1.FeedItemList{}
 		for {
-			err := o.reconciler.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
+			err := o.engine.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
 			if err != nil {
 				return nil, err
 			}
@@ -204,7 +204,7 @@ func (o *otherPosts) namesOf(id, url, namespace, destination string) []string {
 // sharing are the namespaces that post to the same place as a destination, its own among them.
 func (o *otherPosts) sharing(ctx context.Context, destination client.ObjectKey) ([]string, error) {
 	var all v1alpha1.FeedDestinationList
-	if err := o.reconciler.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	if err := o.engine.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	namespaces, place := []string{destination.Namespace}, o.placeOf(destination)
@@ -228,7 +228,7 @@ func (o *otherPosts) placeOf(key client.ObjectKey) string {
 	}
 	o.places[key] = key.String()
 	var described v1alpha1.FeedDestination
-	err := o.reconciler.Client.Get(o.ctx, key, &described)
+	err := o.engine.Client.Get(o.ctx, key, &described)
 	if err == nil && described.Status.ObservedGeneration == described.Generation &&
 		meta.IsStatusConditionTrue(described.Status.Conditions, v1alpha1.ConditionReady) {
 		if where, can := posting.TargetOf(&described, nil); can && where.Account != "" {

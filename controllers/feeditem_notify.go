@@ -36,7 +36,7 @@ func (r *FeedItemReconciler) notify(ctx context.Context, turn *schedule.Turn, it
 		}
 		if !source.Notifies(row.Destination) {
 			unwanted := lifecycle.NotificationOutcome{Destination: row.Destination, Key: row.Key, FailedAttempts: row.FailedAttempts, Unwanted: true}
-			if err := r.recordNotification(ctx, item, unwanted); err != nil {
+			if err := r.results.recordNotification(ctx, item, unwanted); err != nil {
 				return ctrl.Result{}, err
 			}
 			next = queue.Earliest(next, now)
@@ -75,17 +75,10 @@ func (r *FeedItemReconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.
 			r.Stream.StageStarted(item, telemetry.Attempt{Began: at}, v1alpha1.StageNotify, row.Destination, at)
 		},
 		Record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
-			return r.recordNotification(ctx, item, outcome)
+			return r.results.recordNotification(ctx, item, outcome)
 		},
 		LookAgain: func(after time.Duration) { r.Waker.ItemLater(client.ObjectKeyFromObject(item), after) },
 	}
-}
-
-// recordNotification writes down what a notification has come to, whatever happened to the item
-// meanwhile, and logs it. Where the API server does not take it, it is kept.
-func (r *FeedItemReconciler) recordNotification(ctx context.Context, item *v1alpha1.FeedItem, outcome lifecycle.NotificationOutcome) error {
-	_, err := r.writeResult(ctx, item, &noticeResult{reconciler: r, item: item.DeepCopy(), outcome: outcome, at: r.Clock.Now()})
-	return client.IgnoreNotFound(err)
 }
 
 func lastErrorOf(item *v1alpha1.FeedItem) string {

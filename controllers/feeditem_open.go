@@ -16,7 +16,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
-	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
 // openAttempt is what an attempt has come to that waits, without keeping a worker: for the moment
@@ -173,21 +172,4 @@ func (o *openAttempt) pageFailed(err error, policy lifecycle.InPlace, item *v1al
 		o.notBefore = now.Add(wait)
 	}
 	return again
-}
-
-// wakeAt brings an item back at a time; not at the zero time.
-func (r *FeedItemReconciler) wakeAt(item *v1alpha1.FeedItem, at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	key := queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item))
-	// In a goroutine of its own, because a fake clock calls back while it holds its lock.
-	r.Clock.AfterFunc(at.Sub(r.Clock.Now()), func() {
-		go func() {
-			r.Waker.Wake(key)
-			if at.After(r.Clock.Now()) { // the clock was set back meanwhile: it may not have been the time
-				r.wakeAt(item, at)
-			}
-		}()
-	})
 }

@@ -68,7 +68,7 @@ func giveBackAll(posts []*post) {
 }
 
 // postTo finds what it takes to post an item to a destination.
-func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSource, name string) (*post, error) {
+func (r *deliveries) postTo(ctx context.Context, source *v1alpha1.FeedSource, name string) (*post, error) {
 	to, err := posting.To(ctx, r.Client, r.Services, types.NamespacedName{Namespace: source.Namespace, Name: name})
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (r *FeedItemReconciler) postTo(ctx context.Context, source *v1alpha1.FeedSo
 }
 
 // compose makes the text of a post.
-func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
+func (r *deliveries) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
 	material := derive.Material(item, source)
 	if material.FeedTitle == "" {
 		material.FeedTitle = r.Names.Of(source)
@@ -86,7 +86,7 @@ func (r *FeedItemReconciler) compose(p *post, item *v1alpha1.FeedItem, source *v
 }
 
 // deliveryFailed is the outcome of a delivery that has failed.
-func (r *FeedItemReconciler) deliveryFailed(p *post, err error) lifecycle.DeliveryOutcome {
+func (r *deliveries) deliveryFailed(p *post, err error) lifecycle.DeliveryOutcome {
 	now := r.Clock.Now()
 	known := failure.Classify(err)
 	outcome := lifecycle.DeliveryOutcome{

@@ -24,7 +24,7 @@ import (
 // publish makes a post whose intent is written on the item, and returns the item with its result; nil
 // where the result does not belong on it any more, or is still to come. A stop of the manager does
 // not end a call. One that has failed in a way that may pass in seconds is made again, apart (R3.3).
-func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+func (r *deliveries) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
 	r.sighted.see(item, r.Clock)
 	outcome, wait := r.call(ctx, item, p)
 	if outcome == nil {
@@ -50,7 +50,7 @@ func (r *FeedItemReconciler) publish(ctx context.Context, item *v1alpha1.FeedIte
 
 // publishAgain makes a call again, once a while has passed, until it succeeds or is not to be
 // repeated any more. The intent that is on the item covers all these calls.
-func (r *FeedItemReconciler) publishAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+func (r *deliveries) publishAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post,
 	outcome lifecycle.DeliveryOutcome, wait time.Duration,
 ) (*v1alpha1.FeedItem, error) {
 	for wait > 0 && r.mayCallAgain(ctx, item, p, wait) {
@@ -65,7 +65,7 @@ func (r *FeedItemReconciler) publishAgain(ctx context.Context, item *v1alpha1.Fe
 
 // mayCallAgain waits, and then takes another ticket for a post that is still wanted; also for a
 // destination that is busy, as long as the waits of the attempt allow that.
-func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
+func (r *deliveries) mayCallAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
 	turn := r.Schedule.Enter("again/" + string(item.UID) + "/" + p.Destination)
 	defer turn.Leave()
 	for {
@@ -91,7 +91,7 @@ func (r *FeedItemReconciler) mayCallAgain(ctx context.Context, item *v1alpha1.Fe
 }
 
 // stillWanted says that a post is to be made as it was when its intent was written.
-func (r *FeedItemReconciler) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *post) bool {
+func (r *deliveries) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *post) bool {
 	var now v1alpha1.FeedItem
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(item), &now); err != nil || now.UID != item.UID || !now.DeletionTimestamp.IsZero() {
 		return false
@@ -105,14 +105,14 @@ func (r *FeedItemReconciler) stillWanted(ctx context.Context, item *v1alpha1.Fee
 
 // timeForCall says that after a wait half of the destination's timeout is left of the intent: a call
 // that is cut off by its end turns a failure that is certain into one that nobody knows the end of.
-func (r *FeedItemReconciler) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
+func (r *deliveries) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
 	notAfter := lifecycle.RowOf(item, p.Destination).NotAfter
 	return !r.Clock.Now().Add(wait + p.Timeout/2).After(notAfter.Time)
 }
 
 // call makes one call with the ticket of the post, and says after which wait it is to be made again;
 // 0 is for never. The outcome is nil where it was too late for a call.
-func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
+func (r *deliveries) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
 	row := lifecycle.RowOf(item, p.Destination)
 	if !lifecycle.Announced(row) { // whatever has become of the intent: without it there is no call
 		p.Ticket.Release()
@@ -156,7 +156,7 @@ func (r *FeedItemReconciler) call(ctx context.Context, item *v1alpha1.FeedItem, 
 
 // waitInPlace is how long to wait before a failed call is made again within its intent, 0 where it is
 // not.
-func (r *FeedItemReconciler) waitInPlace(item *v1alpha1.FeedItem, p *post, failed *failure.Error) time.Duration {
+func (r *deliveries) waitInPlace(item *v1alpha1.FeedItem, p *post, failed *failure.Error) time.Duration {
 	p.calls++
 	wait, again := r.InPlace.Wait(v1alpha1.StageDeliver, failed, p.calls, p.waited, string(item.UID)+"/"+p.Destination)
 	if !again || !r.timeForCall(item, p, wait) {
@@ -168,12 +168,12 @@ func (r *FeedItemReconciler) waitInPlace(item *v1alpha1.FeedItem, p *post, faile
 
 // recordDelivery writes down what a delivery has come to, whatever happened to the item meanwhile. Where the API server does not
 // take it, it is kept: then there is neither an item nor an error.
-func (r *FeedItemReconciler) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+func (r *deliveries) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p *post,
 	outcome lifecycle.DeliveryOutcome,
 ) (*v1alpha1.FeedItem, error) {
 	r.remember(ctx, item, p, &outcome)
 	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), r.Client, item) // those that came during the call too: it counts for them
-	return r.writeResult(ctx, item, &deliveryResult{
-		reconciler: r, post: p, before: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
+	return r.results.writeResult(ctx, item, &deliveryResult{
+		engine: r, post: p, before: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
 	})
 }

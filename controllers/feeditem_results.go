@@ -11,12 +11,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -35,11 +35,11 @@ type result interface {
 
 // attemptResult is what an attempt at a summary came to.
 type attemptResult struct {
-	reconciler *FeedItemReconciler
-	source     *v1alpha1.FeedSource
-	began      *v1alpha1.FeedItem // as it was when the attempt began
-	outcome    lifecycle.Outcome
-	at         time.Time
+	results *itemResults
+	source  *v1alpha1.FeedSource
+	began   *v1alpha1.FeedItem // as it was when the attempt began
+	outcome lifecycle.Outcome
+	at      time.Time
 }
 
 func (a *attemptResult) about() string { return "summary" }
@@ -53,7 +53,7 @@ func (a *attemptResult) write(ctx context.Context, item *v1alpha1.FeedItem, trie
 	}
 	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
 		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server does not take the result: "+err.Error())
-		outcome = failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, a.reconciler.now())
+		outcome = failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, a.results.now())
 		outcome.Began, outcome.Releases = a.outcome.Began, a.outcome.Releases
 		settled, err = a.settle(ctx, item, outcome, tries)
 	}
@@ -64,7 +64,7 @@ func (a *attemptResult) write(ctx context.Context, item *v1alpha1.FeedItem, trie
 func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, outcome lifecycle.Outcome, tries int) (*v1alpha1.FeedItem, error) {
 	var settled, ended *v1alpha1.FeedItem
 	var history []v1alpha1.HistoryEntry
-	err := a.reconciler.recordItem(ctx, a.source, item, tries, func(live *v1alpha1.FeedItem) bool {
+	err := a.results.recordItem(ctx, a.source, item, tries, func(live *v1alpha1.FeedItem) bool {
 		settled = nil
 		if !lifecycle.SameAttempt(a.began, live) { // another attempt has written its outcome meanwhile, or this one
 			if endedAlready(a.began, live, outcome, a.source, a.at) {
@@ -81,8 +81,8 @@ func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, out
 		return nil, err
 	}
 	if told := cmp.Or(settled, ended); told != nil {
-		a.reconciler.tellAttempt(history, a.began, told, a.source, outcome, a.at)
-		a.reconciler.tell(a.began, told)
+		a.results.tellAttempt(history, a.began, told, a.source, outcome, a.at)
+		a.results.tell(a.began, told)
 	}
 	return settled, nil
 }
@@ -94,61 +94,12 @@ func (a *attemptResult) putAway() int64 {
 	return weightOf(a.outcome, a.began, a.source)
 }
 
-// deliveryResult is what a delivery came to.
-type deliveryResult struct {
-	reconciler *FeedItemReconciler
-	post       *post
-	before     *v1alpha1.FeedItem
-	outcome    lifecycle.DeliveryOutcome
-	at         time.Time
-}
-
-func (d *deliveryResult) about() string { return "delivery/" + d.post.Destination }
-
-func (d *deliveryResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
-	var written, noted *v1alpha1.FeedItem
-	var history []v1alpha1.HistoryEntry
-	err := d.reconciler.recordItem(ctx, d.post.source, item, tries, func(live *v1alpha1.FeedItem) bool {
-		written, noted, history = nil, nil, live.Status.History
-		if live.UID != d.before.UID {
-			return false
-		}
-		if !lifecycle.SettleDelivery(live, d.outcome, d.post.Policy, d.at) {
-			if row := lifecycle.RowOf(live, d.post.Destination); d.outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone && row.ID == d.outcome.ID {
-				noted = live
-			}
-			return false
-		}
-		written = live
-		return true
-	})
-	if err == nil && noted != nil { // the API server took it, and only its answer was lost
-		d.reconciler.Services.Posted(d.post.Resource)
-		d.reconciler.tell(d.before, noted)
-	}
-	if err != nil || written == nil {
-		return nil, err
-	}
-	d.post.letGo(written)
-	d.reconciler.sighted.written(written)
-	d.reconciler.tellDelivery(history, written, d.post, &d.outcome)
-	d.reconciler.tell(d.before, written)
-	return written, nil
-}
-
-func (d *deliveryResult) putAway() int64 {
-	p := d.post
-	d.post = &post{Line: posting.Line{Destination: p.Destination, Resource: p.Resource, Policy: p.Policy}, source: p.source, decided: p.decided}
-	d.before = slimCopy(d.before)
-	return weightOf(d.outcome, d.before, p.source)
-}
-
 // noticeResult is what a notification came to.
 type noticeResult struct {
-	reconciler *FeedItemReconciler
-	item       *v1alpha1.FeedItem
-	outcome    lifecycle.NotificationOutcome
-	at         time.Time
+	results *itemResults
+	item    *v1alpha1.FeedItem
+	outcome lifecycle.NotificationOutcome
+	at      time.Time
 }
 
 func (n *noticeResult) about() string { return "notice/" + n.outcome.Destination }
@@ -156,7 +107,7 @@ func (n *noticeResult) about() string { return "notice/" + n.outcome.Destination
 func (n *noticeResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
 	var settled *v1alpha1.FeedItem
 	var history []v1alpha1.HistoryEntry
-	err := n.reconciler.record(ctx, item, tries, func(live *v1alpha1.FeedItem) bool {
+	err := n.results.record(ctx, item, tries, func(live *v1alpha1.FeedItem) bool {
 		settled, history = nil, live.Status.History
 		if live.UID != n.item.UID || !lifecycle.SettleNotification(live, n.outcome, n.at) {
 			return false
@@ -167,7 +118,7 @@ func (n *noticeResult) write(ctx context.Context, item *v1alpha1.FeedItem, tries
 	if err != nil || settled == nil {
 		return nil, err
 	}
-	n.reconciler.tellEntries(history, settled, telemetry.Attempt{Began: n.outcome.Began, MaxRetries: lifecycle.MostNotifying - 1}, n.at)
+	n.results.tellEntries(history, settled, telemetry.Attempt{Began: n.outcome.Began, MaxRetries: lifecycle.MostNotifying - 1}, n.at)
 	return settled, nil
 }
 
@@ -200,4 +151,11 @@ func weightOf(values ...any) int64 {
 		weight += int64(len(text))
 	}
 	return weight
+}
+
+// recordNotification writes down what a notification has come to, whatever happened to the item
+// meanwhile, and logs it. Where the API server does not take it, it is kept.
+func (r *itemResults) recordNotification(ctx context.Context, item *v1alpha1.FeedItem, outcome lifecycle.NotificationOutcome) error {
+	_, err := r.writeResult(ctx, item, &noticeResult{results: r, item: item.DeepCopy(), outcome: outcome, at: r.Clock.Now()})
+	return client.IgnoreNotFound(err)
 }

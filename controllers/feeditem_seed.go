@@ -12,12 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
-	"github.com/feed-operator/feed-operator/internal/retry"
-	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // seeder opens the schedule after a start: first everybody who waits is in line, then the first
@@ -73,20 +70,8 @@ func (s *seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 	turn := r.Schedule.Enter(queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item)))
 	defer turn.Leave()
 	if action == lifecycle.Deliver {
-		view := r.freed(item, retry.ReleasesOf(ctx, r.Client, item))
-		for i := range view.Status.Deliveries {
-			row := &view.Status.Deliveries[i]
-			if at, open := lifecycle.Due(row, now); open && !at.After(now) {
-				id := schedule.Destination(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
-				turn.AcquireAll(deliveryRank(item), queue.Only(queue.ItemPlaces), queue.Only(id))
-			}
-		}
+		r.deliveries.standInAllLines(ctx, turn, item)
 		return nil
 	}
-	chain, err := r.chainOf(ctx, item, source)
-	if err != nil {
-		return err
-	}
-	turn.AcquireAll(rankOf(item, now), queue.Only(queue.ItemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
-	return nil
+	return r.attempts.standInLine(ctx, turn, item, source)
 }

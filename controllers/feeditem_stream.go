@@ -13,7 +13,7 @@ import (
 
 // tellAttempt tells what an attempt at a summary came to, once that is written, and which posts wait
 // for their turn then. History is that of the item before.
-func (r *FeedItemReconciler) tellAttempt(history []v1alpha1.HistoryEntry, before, after *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+func (r *itemResults) tellAttempt(history []v1alpha1.HistoryEntry, before, after *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	outcome lifecycle.Outcome, now time.Time,
 ) {
 	attempt := telemetry.Attempt{Began: outcome.Began, MaxRetries: lifecycle.PolicyOf(source).MaxRetries}
@@ -32,19 +32,7 @@ func (r *FeedItemReconciler) tellAttempt(history []v1alpha1.HistoryEntry, before
 	}
 }
 
-// tellDelivery tells what an attempt at a delivery came to, once that is written.
-func (r *FeedItemReconciler) tellDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
-	attempt := telemetry.Attempt{MaxRetries: p.Policy.MaxRetries}
-	if outcome != nil {
-		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
-	}
-	if row := lifecycle.RowOf(after, p.Destination); outcome != nil && outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone {
-		r.Services.Posted(p.Resource)
-	}
-	r.tellEntries(history, after, attempt, r.Clock.Now())
-}
-
-func (r *FeedItemReconciler) tellEntries(history []v1alpha1.HistoryEntry, item *v1alpha1.FeedItem, attempt telemetry.Attempt, now time.Time) {
+func (r *itemResults) tellEntries(history []v1alpha1.HistoryEntry, item *v1alpha1.FeedItem, attempt telemetry.Attempt, now time.Time) {
 	for _, entry := range lifecycle.Added(history, item.Status.History) {
 		r.Stream.StageEnded(item, entry, attempt, now)
 	}

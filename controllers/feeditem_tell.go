@@ -11,7 +11,7 @@ import (
 )
 
 // tell makes known what an item has become, beside what its attempts came to.
-func (r *FeedItemReconciler) tell(before, after *v1alpha1.FeedItem) {
+func (r *itemResults) tell(before, after *v1alpha1.FeedItem) {
 	for _, by := range lifecycle.Refusals(after) { // what refused it may have been cured while this was written
 		r.Waker.ServiceChanged(itemcache.Refuser(after, by), false)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -17,9 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
-	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
@@ -34,7 +31,7 @@ const BuiltinProvider = derive.BuiltinProvider
 // fetched, which a slow host may draw out, the provider is free for others (acquireProvider takes
 // it then). Where the providers are busy, the item waits for one of them and for the host at once,
 // so that no page is fetched long before its turn.
-func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem, host string) (bool, error) {
+func (r *attempts) acquire(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem, host string) (bool, error) {
 	rank := rankOf(item, r.Clock.Now())
 	if host == "" {
 		return r.acquireProvider(ctx, turn, held, item)
@@ -56,7 +53,7 @@ func (r *FeedItemReconciler) acquire(ctx context.Context, turn *schedule.Turn, h
 
 // acquireProvider takes a ticket of the first provider that is free, unless it is held already.
 // Without one the item is parked.
-func (r *FeedItemReconciler) acquireProvider(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem) (bool, error) {
+func (r *attempts) acquireProvider(ctx context.Context, turn *schedule.Turn, held *tickets, item *v1alpha1.FeedItem) (bool, error) {
 	if held.provider == nil {
 		taken, granted := turn.AcquireAll(rankOf(item, r.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(held.first))
 		if !granted {
@@ -68,12 +65,12 @@ func (r *FeedItemReconciler) acquireProvider(ctx context.Context, turn *schedule
 }
 
 // hold writes on an item that is parked what it waits for, if that is more than its turn.
-func (r *FeedItemReconciler) hold(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
+func (r *attempts) hold(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
 	var reasons []string
 	for _, next := range chain {
 		because := next.unavailable
 		if because == "" {
-			because = r.pause(next.resource)
+			because = r.Services.Pause(next.resource)
 		}
 		if because == "" {
 			return nil
@@ -83,46 +80,12 @@ func (r *FeedItemReconciler) hold(ctx context.Context, item *v1alpha1.FeedItem, 
 	if len(reasons) == 0 {
 		reasons = append(reasons, "an AIProvider that can judge by spec.screening.criteria; the built-in summarizer cannot")
 	}
-	return r.holdFor(ctx, item, reasons)
-}
-
-// pause says why a service is not called for long, empty when it is not. Until when is on its
-// own status: an item is not written again because that moves.
-func (r *FeedItemReconciler) pause(id schedule.Resource) string {
-	availability := r.Schedule.Availability(id)
-	if availability.Remaining(r.Clock.Now()) < services.LongPause {
-		return ""
-	}
-	switch availability.State {
-	case schedule.StateQuotaSpent:
-		return "its quota is spent"
-	case schedule.StateOpen:
-		return "it has failed too often in a row"
-	case schedule.StateCoolingDown:
-		return "it asked to be left alone"
-	case schedule.StateReady, schedule.StateDown:
-	}
-	return ""
-}
-
-func (r *FeedItemReconciler) holdFor(ctx context.Context, item *v1alpha1.FeedItem, reasons []string) error {
-	if action := lifecycle.Next(item, r.Clock.Now()).Action; action == lifecycle.Rest || action == lifecycle.Wait {
-		return nil // it was released, and stays as it is until its turn comes
-	}
-	now, held, why := r.Clock.Now(), false, strings.Join(reasons, "; ")
-	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
-		held = lifecycle.Hold(item, "Waits for "+why, now)
-		return held
-	})
-	if err == nil && held {
-		r.Stream.ItemWaits(item, why, now)
-	}
-	return err
+	return r.results.holdFor(ctx, item, reasons)
 }
 
 // hand returns what lets an attempt call the providers of its chain: the one that it holds a
 // ticket for, and when that has failed, those that are free or soon will be.
-func (r *FeedItemReconciler) hand(ctx context.Context, t *tickets, open *openAttempt, turn *schedule.Turn,
+func (r *attempts) hand(ctx context.Context, t *tickets, open *openAttempt, turn *schedule.Turn,
 	item *v1alpha1.FeedItem, stage v1alpha1.Stage,
 ) provider.Acquire {
 	rank := rankOf(item, r.Clock.Now())
@@ -130,8 +93,8 @@ func (r *FeedItemReconciler) hand(ctx context.Context, t *tickets, open *openAtt
 		if ctx.Err() != nil && open.Begun() { // the manager is stopping: what has failed is written down, and nobody else is called
 			return provider.Call{}, provider.ErrNoneAvailable
 		}
-		if r.Writes.Held(item.Namespace) || r.kept.full(item.Namespace) {
-			r.waitForWrites(turn, item)
+		if r.Writes.Held(item.Namespace) || r.results.kept.full(item.Namespace) {
+			r.Writes.Wait(turn, item)
 			return provider.Call{}, provider.ErrWaits
 		}
 		usable := t.usable(asked)

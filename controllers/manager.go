@@ -120,33 +120,41 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
 		Most: cmp.Or(options.PostsInMemory, postmemory.MostPosts),
 	}
+	client := itemwrites.Watch(manager.GetClient(), taken)
+	results := &itemResults{
+		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Recordable: recordable, Services: known,
+		Recorder: manager.GetEventRecorder(component), Stream: stream, Waker: waker,
+	}
+	apart.Last = results.writeLast
+	if options.Metrics != nil {
+		if err := options.Metrics.Register(writesCollector{taken, &results.kept}); err != nil {
+			return err
+		}
+	}
+	deliveries := &deliveries{
+		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Schedule: plan, Waker: waker,
+		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Background: apart, results: results,
+	}
+	attempts := &attempts{
+		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Schedule: plan, Waker: waker, Web: web,
+		Articles: article.NewFetcher(options.Outbound), Services: known, Builtin: options.Builtin, InPlace: options.InPlace,
+		results: results, poster: deliveries, open: openAttempts{budget: options.Outbound.Budget()},
+	}
 	items := &FeedItemReconciler{
 		Clock:      options.Clock,
-		Client:     itemwrites.Watch(manager.GetClient(), taken),
+		Client:     client,
 		Live:       manager.GetAPIReader(),
 		Writes:     taken,
 		Recorder:   manager.GetEventRecorder(component),
 		Stream:     stream,
 		Schedule:   plan,
 		Waker:      waker,
-		Web:        web,
-		Articles:   article.NewFetcher(options.Outbound),
-		Names:      names,
-		Services:   known,
-		Posted:     before,
-		Builtin:    options.Builtin,
-		InPlace:    options.InPlace,
-		Workers:    options.ItemWorkers,
-		Background: apart,
 		Notifier:   notifier,
 		Recordable: recordable,
-		open:       openAttempts{budget: options.Outbound.Budget()},
-	}
-	items.Background.Last = items.writeLast
-	if options.Metrics != nil {
-		if err := options.Metrics.Register(writesCollector{taken, &items.kept}); err != nil {
-			return err
-		}
+		Workers:    options.ItemWorkers,
+		results:    results,
+		attempts:   attempts,
+		deliveries: deliveries,
 	}
 	sources := &feedsource.Reconciler{
 		Clock:    options.Clock,
@@ -195,7 +203,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := manager.Add(&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.WakeAll}); err != nil {
 		return err
 	}
-	if err := manager.Add(items.Background); err != nil {
+	if err := manager.Add(apart); err != nil {
 		return err
 	}
 	if err := manager.Add(&service.LastWords{Services: known, Providers: providers, Destinations: destinations}); err != nil {

@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/retry"
@@ -42,7 +40,7 @@ func (r *FeedItemReconciler) failedItemsOf(ctx context.Context, object client.Ob
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
 	}
 	if _, isProvider := object.(*v1alpha1.AIProvider); isProvider {
-		for _, name := range r.open.failedAt(client.ObjectKeyFromObject(object)) {
+		for _, name := range r.attempts.open.failedAt(client.ObjectKeyFromObject(object)) {
 			requests = append(requests, reconcile.Request{NamespacedName: name})
 		}
 	}
@@ -63,41 +61,9 @@ func (r *FeedItemReconciler) released(ctx context.Context, item *v1alpha1.FeedIt
 	if err != nil || source == nil {
 		return step
 	}
-	chain, err := r.chainOf(ctx, item, source)
-	if err != nil {
-		return step
-	}
-	_, refused := r.allRefused(item, able(chain, derive.ToBeScreened(item, source)))
-	if refused && !r.open.begun(item) { // else a call was made, and is to be written down
+	refused, err := r.attempts.allRefuse(ctx, item, source)
+	if err != nil || refused && !r.attempts.open.begun(item) { // else a call was made, and is to be written down
 		return step
 	}
 	return next
-}
-
-// retriedSince says that somebody has asked for a retry of what has failed at a provider, since an
-// attempt began that has failed there and goes on with the next one.
-func (r *FeedItemReconciler) retriedSince(ctx context.Context, source *v1alpha1.FeedSource, open *openAttempt) bool {
-	for _, ref := range slices.Concat(source.Spec.Providers, source.Judges()) {
-		if open.HasFailed(ref.Name) && retry.ForcedTime(ctx, r.Client, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
-			return true
-		}
-	}
-	return false
-}
-
-// freed is an item as it is with what is released, to decide by. What is written is worked out on
-// the item as it is.
-func (r *FeedItemReconciler) freed(item *v1alpha1.FeedItem, known lifecycle.Releases) *v1alpha1.FeedItem {
-	view := item.DeepCopy()
-	if !known.Release(view, r.Clock.Now()) {
-		return item
-	}
-	return view
-}
-
-// dueByItself says that a delivery is due whether or not it is released.
-func (r *FeedItemReconciler) dueByItself(item *v1alpha1.FeedItem, destination string) bool {
-	now := r.Clock.Now()
-	at, open := lifecycle.Due(lifecycle.RowOf(item, destination), now)
-	return open && !at.After(now)
 }

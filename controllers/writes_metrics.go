@@ -42,10 +42,3 @@ func (c writesCollector) Collect(metrics chan<- prometheus.Metric) {
 		metrics <- prometheus.MustNewConstMetric(described, prometheus.GaugeValue, value)
 	}
 }
-
-// counts says of how many items something is kept, and how much memory that takes.
-func (k *keptResults) counts() (items int, bytes int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.items), k.bytes
-}

@@ -417,3 +417,22 @@ func (s *Services) LastFailure(id schedule.Resource, status *v1alpha1.ServiceSta
 }
 
 const MissingObject = "it does not exist in this namespace"
+
+// Pause says why a service is not called for long, empty when it is not. Until when is on its
+// own status: an item is not written again because that moves.
+func (s *Services) Pause(id schedule.Resource) string {
+	availability := s.Schedule.Availability(id)
+	if availability.Remaining(s.clock.Now()) < LongPause {
+		return ""
+	}
+	switch availability.State {
+	case schedule.StateQuotaSpent:
+		return "its quota is spent"
+	case schedule.StateOpen:
+		return "it has failed too often in a row"
+	case schedule.StateCoolingDown:
+		return "it asked to be left alone"
+	case schedule.StateReady, schedule.StateDown:
+	}
+	return ""
+}
