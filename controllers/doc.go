@@ -1,8 +1,8 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controllers holds one reconciler for each kind: it reads, asks the pure packages what
-// is to be done, does it, and writes down what came of it. It alone writes to the API server.
+// Package controllers makes and wires what works on the kinds. Each story has a package of its own below it: feedsource, feeditem,
+// service and retention.
 //
 // How it writes, for all kinds:
 //

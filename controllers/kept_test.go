@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
@@ -322,36 +321,6 @@ func TestWhatIsKeptIsWrittenAtTheEnd(t *testing.T) {
 	w.awaitItems("news", allProcessed(1))
 	if err := calls.askedBy(1); err != nil {
 		t.Error(err)
-	}
-}
-
-// R3.14, R3.13: what is kept has a bound, which a namespace cannot use up for the others.
-func TestWhatIsKeptIsBoundedForEachNamespace(t *testing.T) {
-	t.Parallel()
-	var kept controllers.Kept
-	for i := range 10_000 {
-		if kept.Full("greedy") {
-			break
-		}
-		kept.Keep("greedy", fmt.Sprint(i), 40<<10)
-	}
-	switch bytes := kept.Bytes(); {
-	case !kept.Full("greedy"), bytes > 16<<20:
-		t.Errorf("one namespace has %d MiB", bytes>>20)
-	case kept.Full("newcomer"):
-		t.Error("there is no room for another namespace")
-	}
-	kept.Keep("greedy", "0", 40<<10) // in place of the one before
-	before := kept.Bytes()
-	kept.Keep("greedy", "0", 40<<10)
-	if kept.Bytes() != before {
-		t.Errorf("another result about the same takes %d bytes more", kept.Bytes()-before)
-	}
-	for i := range 10_000 {
-		kept.Drop("greedy", fmt.Sprint(i))
-	}
-	if kept.Bytes() != 0 || kept.Full("greedy") {
-		t.Errorf("%d bytes are left", kept.Bytes())
 	}
 }
 

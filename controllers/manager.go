@@ -13,11 +13,14 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/feed-operator/feed-operator/controllers/feeditem"
 	"github.com/feed-operator/feed-operator/controllers/feedsource"
 	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/controllers/service"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/attempt"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
+	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -26,6 +29,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/results"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
@@ -121,26 +125,26 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Most: cmp.Or(options.PostsInMemory, postmemory.MostPosts),
 	}
 	client := itemwrites.Watch(manager.GetClient(), taken)
-	results := &itemResults{
+	written := &results.Results{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Recordable: recordable, Services: known,
 		Recorder: manager.GetEventRecorder(component), Stream: stream, Waker: waker,
 	}
-	apart.Last = results.writeLast
+	apart.Last = written.WriteLast
 	if options.Metrics != nil {
-		if err := options.Metrics.Register(writesCollector{taken, &results.kept}); err != nil {
+		if err := options.Metrics.Register(results.Collector{Writes: taken, Kept: &written.Kept}); err != nil {
 			return err
 		}
 	}
-	deliveries := &deliveries{
+	posts := &delivery.Engine{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Schedule: plan, Waker: waker,
-		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Background: apart, results: results,
+		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Background: apart, Results: written,
 	}
-	attempts := &attempts{
+	summaries := &attempt.Engine{
 		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Schedule: plan, Waker: waker, Web: web,
 		Articles: article.NewFetcher(options.Outbound), Services: known, Builtin: options.Builtin, InPlace: options.InPlace,
-		results: results, poster: deliveries, open: openAttempts{budget: options.Outbound.Budget()},
+		Results: written, Poster: posts, Open: attempt.OpenAttempts{Budget: options.Outbound.Budget()},
 	}
-	items := &FeedItemReconciler{
+	items := &feeditem.Reconciler{
 		Clock:      options.Clock,
 		Client:     client,
 		Live:       manager.GetAPIReader(),
@@ -152,9 +156,9 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Notifier:   notifier,
 		Recordable: recordable,
 		Workers:    options.ItemWorkers,
-		results:    results,
-		attempts:   attempts,
-		deliveries: deliveries,
+		Results:    written,
+		Attempts:   summaries,
+		Deliveries: posts,
 	}
 	sources := &feedsource.Reconciler{
 		Clock:    options.Clock,
@@ -218,5 +222,5 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := manager.Add(feedsource.LastReports{Reconciler: sources}); err != nil {
 		return err
 	}
-	return manager.Add(&seeder{reconciler: items, synced: manager.GetCache().WaitForCacheSync})
+	return manager.Add(&feeditem.Seeder{Reconciler: items, Synced: manager.GetCache().WaitForCacheSync})
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
@@ -259,8 +260,8 @@ func TestTheStreamTellsOfFailuresForGood(t *testing.T) {
 		"item.created pending: Item created",
 		"stage.started running article 127.0.0.1: Stage started",
 		"stage.ended success article 127.0.0.1: Article read",
-		"stage.started running summarize " + controllers.BuiltinProvider + ": Stage started",
-		"stage.ended success summarize " + controllers.BuiltinProvider + " 0/5: Summarized",
+		"stage.started running summarize " + derive.BuiltinProvider + ": Stage started",
+		"stage.ended success summarize " + derive.BuiltinProvider + " 0/5: Summarized",
 		"stage.started running deliver social: Stage started",
 		"stage.ended failed deliver social error Validation 0/10: Post given up",
 		"item.ended failed InvalidConfiguration warning Validation: Item failed for good",

@@ -14,6 +14,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
+// How many items a source has created today is written together with their identities, in the FeedMemory: so a
+// crash forgets neither, and what it cut off is counted by the items that are there. Anybody who may edit the
+// namespace can delete that memory, and the items; so a copy stands on the status, which nobody else may write, and
+// this process knows it too. The largest of the three holds.
+
 // takenToday is how many items a source has created today. Begun is how many were made by a poll that was cut off, which
 // are in no memory.
 func takenToday(source *v1alpha1.FeedSource, m *feedmemory.Memory, watch *watchedSource, begun int, now time.Time) polling.Intake {
@@ -53,7 +58,7 @@ func roomFor(source *v1alpha1.FeedSource, active int, today polling.Intake, now 
 
 // mayCreate says whether entries that wait in the feed can become items now.
 func (r *Reconciler) mayCreate(source *v1alpha1.FeedSource, watch *watchedSource) bool {
-	room, _ := roomFor(source, int(r.tally.of(source.UID).Active()), watch.today, r.Clock.Now())
+	room, _ := roomFor(source, int(r.tally.Of(source.UID).Active()), watch.today, r.Clock.Now())
 	return room > 0
 }
 

@@ -87,7 +87,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 		return r.foundNoRoom(ctx, source, watch, token)
 	}
 	watch.full = budget.Roomless{}
-	seenBefore := r.tally.seen(source.UID)
+	seenBefore := r.tally.Seen(source.UID)
 	if document != nil {
 		err = r.take(ctx, source, watch, memory, document, &found)
 		if stopping := err != nil && ctx.Err() != nil; stopping {
@@ -114,14 +114,14 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {
-		return r.pollAgain(ctx, source, watch, now, err), nil
+		return pollAgain(ctx, source, watch, now, err), nil
 	}
 	watch.failedWrites = 0
 	return watch.due(source, r.Web.NetworkBack(source.Namespace, host), now), nil
 }
 
 // pollAgain has a poll made again that could not be written down, and returns when.
-func (r *Reconciler) pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time, err error) time.Time {
+func pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time, err error) time.Time {
 	watch.untold = nil
 	watch.failedWrites++
 	watch.redo = now.Add(redoAfter(source, err, watch.failedWrites-1))
@@ -250,7 +250,7 @@ func (r *Reconciler) take(
 	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.Sent.Mask(sifted.Message())
 	now := r.Clock.Now()
 	watch.today = takenToday(source, memory, watch, begun, now)
-	room, limit := roomFor(source, int(countByPhase(items).Active()), watch.today, now)
+	room, limit := roomFor(source, int(itemcache.CountByPhase(items).Active()), watch.today, now)
 	first := memory.First(source, begun, now)
 	plan := planOf(memory, sifted.Kept, first, room)
 	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1

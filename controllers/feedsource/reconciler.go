@@ -68,7 +68,7 @@ type Reconciler struct {
 	Workers int
 
 	watched watchedSources
-	tally   itemTally
+	tally   itemcache.Tally
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources,verbs=get;list;watch
@@ -115,7 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	due := watch.due(&source, r.Web.NetworkBack(source.Namespace, host), now)
 	if said := watch.toTell(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
 		if err := r.tell(ctx, &source, watch, said); err != nil {
-			return queue.RequeueAt(now, r.pollAgain(ctx, &source, watch, now, err)), nil
+			return queue.RequeueAt(now, pollAgain(ctx, &source, watch, now, err)), nil
 		}
 		if source.Generation != said.generation {
 			return queue.RequeueAt(now, now), nil
@@ -188,8 +188,8 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 	}
 	now, said := r.Clock.Now(), watch.toTell(source)
 	next = together(next)
-	settled := r.tally.settled(source.UID, watch.awaited)
-	if said == nil && watch.counts(source) == r.tally.of(source.UID) && !watch.todayUntold() {
+	settled := r.tally.Settled(source.UID, watch.awaited)
+	if said == nil && watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUntold() {
 		if settled {
 			watch.uncounted = time.Time{}
 		}
@@ -200,7 +200,7 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 	}
 	if said != nil {
 		if err := r.tell(ctx, source, watch, said); err != nil {
-			return queue.RequeueAt(now, r.pollAgain(ctx, source, watch, now, err)), nil
+			return queue.RequeueAt(now, pollAgain(ctx, source, watch, now, err)), nil
 		}
 	} else if err := r.writeCounts(ctx, source, watch, now); err != nil {
 		return ctrl.Result{}, err
@@ -232,7 +232,7 @@ func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSour
 	err := write(ctx, source, func(source *v1alpha1.FeedSource) {
 		filtered, today = 0, polling.Intake{}
 		if change(source) {
-			source.Status.Items = r.tally.of(source.UID)
+			source.Status.Items = r.tally.Of(source.UID)
 			if today = watch.today; today.Created > 0 {
 				source.Status.ItemsToday = itemsToday(today)
 			}

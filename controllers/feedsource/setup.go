@@ -41,22 +41,22 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 
 // countLater tallies the items, and queues the source of one whose phase has changed: at once when all of its
 // items have settled, and else after a while, so that what changes meanwhile is counted with it.
-type countLater struct{ tally *itemTally }
+type countLater struct{ tally *itemcache.Tally }
 
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Create implements handler.EventHandler.
 func (c countLater) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
-	c.tally.change(nil, itemcache.AsItem(e.Object))
+	c.tally.Change(nil, itemcache.AsItem(e.Object))
 	enqueueLater(e.Object, queue)
 }
 
 // Update implements handler.EventHandler.
 func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
 	before, after := itemcache.AsItem(e.ObjectOld), itemcache.AsItem(e.ObjectNew)
-	c.tally.change(before, after)
+	c.tally.Change(before, after)
 	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
-		if c.tally.settled(after.Spec.SourceRef.UID, 0) {
+		if c.tally.Settled(after.Spec.SourceRef.UID, 0) {
 			enqueue(after, queue, 0)
 			return
 		}
@@ -66,7 +66,7 @@ func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQ
 
 // Delete implements handler.EventHandler.
 func (c countLater) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
-	c.tally.change(itemcache.AsItem(e.Object), nil)
+	c.tally.Change(itemcache.AsItem(e.Object), nil)
 	enqueueLater(e.Object, queue)
 }
 

@@ -64,6 +64,7 @@ type feedName struct {
 	name   string
 }
 
+// Of is what the feed of a source calls itself, as far as the cache has not heard of it.
 func (n *FeedNames) Of(source *v1alpha1.FeedSource) string {
 	found, _ := n.Known.Load(client.ObjectKeyFromObject(source))
 	if known, ok := found.(feedName); ok && known.source == source.UID {
@@ -72,6 +73,7 @@ func (n *FeedNames) Of(source *v1alpha1.FeedSource) string {
 	return ""
 }
 
+// Learn notes what the feed of a source calls itself.
 func (n *FeedNames) Learn(source *v1alpha1.FeedSource, name string) {
 	n.Known.Store(client.ObjectKeyFromObject(source), feedName{source.UID, name})
 }

@@ -1,0 +1,69 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feeditem
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/retry"
+)
+
+// releasedNow lets through what a person has asked to have retried just now, or what was cured.
+var releasedNow = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return !retry.LastReleased(e.ObjectOld).Equal(retry.LastReleased(e.ObjectNew))
+	},
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
+// failedItemsOf names the items that have failed at a service, or of a source.
+func (r *Reconciler) failedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
+	items, err := itemcache.FailedOf(ctx, r.Client, object)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Items to be retried could not be listed", "of", object.GetName())
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(items))
+	for i := range items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
+	}
+	if _, isProvider := object.(*v1alpha1.AIProvider); isProvider {
+		for _, name := range r.Attempts.Open.FailedAt(client.ObjectKeyFromObject(object)) {
+			requests = append(requests, reconcile.Request{NamespacedName: name})
+		}
+	}
+	return requests
+}
+
+// released is what is to be done with an item that has no step of its own now: what a person wants
+// to have retried. It stays as it is while every provider that it could ask refuses its credentials.
+func (r *Reconciler) released(ctx context.Context, item *v1alpha1.FeedItem, step lifecycle.Step) lifecycle.Step {
+	if lifecycle.LastFailure(item).IsZero() {
+		return step
+	}
+	next := retry.ReleasesOf(ctx, r.Client, item).Next(item, step, r.Clock.Now())
+	if next.Action != lifecycle.Summarize {
+		return next
+	}
+	source, err := itemcache.SourceOf(ctx, r.Client, item)
+	if err != nil || source == nil {
+		return step
+	}
+	refused, err := r.Attempts.AllRefuse(ctx, item, source)
+	if err != nil || refused && !r.Attempts.Open.Begun(item) { // else a call was made, and is to be written down
+		return step
+	}
+	return next
+}

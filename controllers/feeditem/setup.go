@@ -1,0 +1,88 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feeditem
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// SetupWithManager registers the controller of items. It looks at an item when it appears, when
+// its retry annotation changes, when its source changes, and when its turn comes; not at its own
+// writes.
+func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).
+		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(itemcache.Unfinished))).
+		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
+		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
+		WatchesRawSource(&r.Waker.Items).
+		WithOptions(queue.Options(queue.LimitOfItems(r.Workers))).
+		Complete(r)
+}
+
+// cured lets through services whose refused credentials were replaced just now.
+var cured = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isService := e.ObjectOld.(v1alpha1.ServiceObject)
+		after, still := e.ObjectNew.(v1alpha1.ServiceObject)
+		return isService && still && !believable.TimeOf(before.Service().ReleasedTime).Equal(believable.TimeOf(after.Service().ReleasedTime))
+	},
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
+// refusedItemsOf names the items that had failed for the refused credentials of a service.
+func (r *Reconciler) refusedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
+	id := schedule.Provider(client.ObjectKeyFromObject(object))
+	if _, posts := object.(*v1alpha1.FeedDestination); posts {
+		id = schedule.Destination(client.ObjectKeyFromObject(object))
+	}
+	items, err := itemcache.RefusedBy(ctx, r.Client, id)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Items of a cured service could not be listed", "service", id.String())
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(items))
+	for i := range items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
+	}
+	return requests
+}
+
+// openItemsOf names the items of a source whose spec has changed, but for those that rest.
+func (r *Reconciler) openItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
+	source, ok := object.(*v1alpha1.FeedSource)
+	if !ok {
+		return nil
+	}
+	items, err := itemcache.UnfinishedOf(ctx, r.Client, source.Namespace, string(source.UID))
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Items of a changed source could not be listed", "source", source.Name)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(items))
+	for i := range items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
+	}
+	return requests
+}

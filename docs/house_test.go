@@ -1,0 +1,102 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The rooms of the house stay small enough to be read: what works on a kind has no more methods and lines than a person keeps in mind.
+// With -v this prints the figures of all rooms.
+func TestRoomsAreSmall(t *testing.T) {
+	t.Parallel()
+	const mostLines, mostMethods = 2000, 30
+	bounded := map[string]bool{"internal/attempt": true, "internal/delivery": true, "internal/notices": true, "internal/results": true}
+	rooms := 0
+	for _, top := range []string{"controllers", "internal"} {
+		err := filepath.WalkDir(filepath.Join("..", top), func(dir string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.IsDir() {
+				return err
+			}
+			lines, methods := measure(t, dir)
+			if lines == 0 {
+				return nil
+			}
+			name := filepath.ToSlash(strings.TrimPrefix(dir, ".."+string(filepath.Separator)))
+			kind, most := "", 0
+			for of, n := range methods {
+				if n > most {
+					kind, most = of, n
+				}
+			}
+			t.Logf("%-36s %5d lines, %3d methods of %s", name, lines, most, kind)
+			if top != "controllers" && !bounded[name] {
+				return nil
+			}
+			rooms++
+			if lines > mostLines || most > mostMethods {
+				t.Errorf("%s has %d lines, and %d methods of %s: at most %d and %d", name, lines, most, kind, mostLines, mostMethods)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rooms < len(bounded)+5 {
+		t.Errorf("only %d rooms were looked at", rooms)
+	}
+}
+
+// measure counts the lines of a package without its tests, and the methods of its types.
+func measure(t *testing.T, dir string) (lines int, methods map[string]int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods = map[string]int{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += strings.Count(string(text), "\n")
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declared := range parsed.Decls {
+			if method, is := declared.(*ast.FuncDecl); is && method.Recv != nil {
+				methods[receiver(method.Recv.List[0].Type)]++
+			}
+		}
+	}
+	return lines, methods
+}
+
+// receiver is the name of the type that a method has.
+func receiver(expression ast.Expr) string {
+	switch of := expression.(type) {
+	case *ast.StarExpr:
+		return receiver(of.X)
+	case *ast.IndexExpr:
+		return receiver(of.X)
+	case *ast.IndexListExpr:
+		return receiver(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return "?"
+}

@@ -1,0 +1,132 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/retry"
+)
+
+// carryOut works on one delivery: it looks for a post that may have been published already, claims
+// one that is to be made, and makes it. It returns the item as it is then; nil where somebody else
+// works on the delivery.
+func (e *Engine) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
+	p.releases = retry.ReleasesOf(ctx, e.Client, item)
+	view := freed(item, p.releases, e.Clock.Now())
+	began, freed := *lifecycle.RowOf(item, p.Destination), *lifecycle.RowOf(view, p.Destination)
+	if p.decided == nil && lifecycle.MustLook(&freed) {
+		p.decided = e.find(ctx, view, source, p, &freed)
+	}
+	if ctx.Err() != nil {
+		return nil, nil //nolint:nilerr // the manager is stopping, which is no error: no new claim
+	}
+	var unfit error
+	if p.Publisher != nil {
+		var err error
+		if p.memory, err = e.Posted.At(ctx, p.Target); err != nil {
+			return nil, err // nothing is posted before it is known what was
+		}
+		if p.decided == nil && p.doubt != nil {
+			if p.decided = e.endDoubt(ctx, view, source, p, freed); p.decided == nil {
+				return nil, nil // the manager is stopping
+			}
+		}
+		e.remember(ctx, item, p, p.decided)
+		p.doubtEnded(false)
+		p.publication, unfit = e.compose(p, item, source)
+	}
+	source = e.mayPost(ctx, item)
+	before := item.DeepCopy()
+	claimed, lost := false, false
+	var history []v1alpha1.HistoryEntry
+	err := e.Results.RecordItem(ctx, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
+		claimed, lost = false, false
+		if row := lifecycle.RowOf(live, p.Destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
+			lost = true // somebody else has gone on with it
+			return false
+		}
+		history = live.Status.History
+		p.releases.Release(live, e.Clock.Now())
+		claimed = e.claimPost(live, source, p, unfit)
+		return true
+	})
+	if err != nil || lost {
+		return nil, err
+	}
+	p.letGo(item)
+	p.doubtEnded(true)
+	e.Sighted.written(item)
+	e.tellDelivery(history, item, p, p.decided)
+	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
+		e.Results.Tell(before, item)
+	}
+	if !claimed {
+		return item, nil
+	}
+	return e.publish(ctx, item, p)
+}
+
+// mayPost reads again, right before a post is claimed, whether the source of an item wants posts: what came before may
+// have taken minutes, and somebody may have stopped it meanwhile. It returns the source as it is now; nil: there is to be no post.
+func (e *Engine) mayPost(ctx context.Context, item *v1alpha1.FeedItem) *v1alpha1.FeedSource {
+	source, err := itemcache.SourceOf(ctx, e.Client, item)
+	if err != nil || source == nil || source.Spec.Suspend {
+		return nil
+	}
+	return source
+}
+
+// claimPost writes on an item what is decided about a delivery and, if it is to be posted now, the
+// intent; it says whether that is so. Without a source nothing is posted now.
+func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
+	now := e.Clock.Now()
+	row := lifecycle.RowOf(item, p.Destination)
+	settle := func(outcome lifecycle.DeliveryOutcome) bool {
+		outcome.Destination, outcome.Token = p.Destination, lifecycle.Token(item)
+		outcome.Releases = p.releases
+		if row.State == v1alpha1.DeliveryIntent {
+			outcome.NotAfter = row.NotAfter
+		}
+		return lifecycle.SettleDelivery(item, outcome, p.Policy, now)
+	}
+	if p.decided != nil && !settle(*p.decided) {
+		return false
+	}
+	if at, open := lifecycle.Due(row, now); !open || at.After(now) {
+		return false // it has ended, or is not to be posted yet
+	}
+	switch {
+	case source == nil:
+		return false
+	case !source.Delivers(p.Destination):
+		settle(lifecycle.DeliveryOutcome{Dropped: true})
+	case unfit != nil && lifecycle.MustLook(row):
+		settle(lifecycle.DeliveryOutcome{Unverifiable: true})
+	case unfit != nil:
+		settle(e.deliveryFailed(p, unfit))
+	default:
+		before, mine := p.hold(item, source, now)
+		if before != nil {
+			settle(p.alreadyPosted(*before))
+		}
+		if !mine {
+			return false
+		}
+		lifecycle.Intend(item, p.Destination, destination.TextHash(p.publication), p.Timeout, now)
+		return true
+	}
+	return false
+}
+
+// sameStand says whether a delivery still stands where the work on it began.
+func sameStand(row, began *v1alpha1.Delivery) bool {
+	return row.State == began.State && row.FailedAttempts == began.FailedAttempts &&
+		row.NotAfter.Equal(began.NotAfter) && row.Key == began.Key
+}

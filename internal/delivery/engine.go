@@ -1,0 +1,360 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/results"
+	"github.com/feed-operator/feed-operator/internal/retry"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// Engine makes the posts of items: it looks for those that may be there, writes down that one is to be made, and makes it.
+type Engine struct {
+	Clock clock.WithDelayedExecution
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Writes knows what has become of what Client has written.
+	Writes   *itemwrites.Writes
+	Stream   telemetry.Stream
+	Schedule *schedule.Schedule
+	Waker    *queue.Waker
+	// Names is shared with the controller of sources.
+	Names *itemcache.FeedNames
+	// Services knows the destinations.
+	Services *services.Services
+	// Posted knows what was posted to the destinations.
+	Posted *postmemory.Memories
+	// InPlace is how calls that have failed are repeated within one intent.
+	InPlace lifecycle.InPlace
+	// Background is where deliveries go on that an item has several of.
+	Background *queue.Background
+
+	Results  *results.Results
+	found    foundPosts
+	underWay queue.UnderWay
+	Sighted  sightedIntents
+}
+
+// Deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
+// the item for the others.
+func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
+	view := freed(item, retry.ReleasesOf(ctx, e.Client, item), e.Clock.Now())
+	due, err := e.duePosts(ctx, item, view, source)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	defer giveBackAll(due)
+	var ready []*post
+	var waitsFor []string
+	held := false
+	for _, p := range due {
+		stays := p.Refused != nil && !dueByItself(item, p.Destination, e.Clock.Now()) // it was released
+		if !stays {
+			if err := e.decide(ctx, p, item, source, lifecycle.RowOf(view, p.Destination)); err != nil {
+				return ctrl.Result{}, err
+			}
+		}
+		switch {
+		case stays:
+		case p.decided != nil:
+			ready = append(ready, p)
+		case p.heldBy != "":
+			held = true
+			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
+		default:
+			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Takes(p.Resource)...)
+			p.Has(turn, taken, granted)
+			switch {
+			case p.Ticket != nil && p.Publisher != nil:
+				ready = append(ready, p)
+			case p.Ticket != nil: // it was opened or closed just now
+				return queue.RequeueAt(e.Clock.Now(), e.Clock.Now().Add(time.Second)), nil
+			case p.Unavailable != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, p.Unavailable))
+			case e.Services.Pause(p.Resource) != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, e.Services.Pause(p.Resource)))
+			}
+		}
+	}
+	switch {
+	case len(ready) > 0:
+		return e.workOn(ctx, turn, item, ready, func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+			written, err := e.carryOut(ctx, item, source, p)
+			if view != item {
+				return nil, err // what else is released may not be due by itself: the item is looked at again
+			}
+			return written, err
+		})
+	case held:
+		return sooner(otherDeliveries(view, e.Clock.Now())), e.Results.HoldFor(ctx, item, waitsFor)
+	case len(waitsFor) > 0:
+		return otherDeliveries(view, e.Clock.Now()), e.Results.HoldFor(ctx, item, waitsFor)
+	}
+	return otherDeliveries(view, e.Clock.Now()), nil
+}
+
+// decide finds out what is known of a delivery without a call.
+func (e *Engine) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) error {
+	mustLook := lifecycle.MustLook(row)
+	if !source.Delivers(p.Destination) {
+		if !mustLook || p.Unavailable == services.MissingObject {
+			p.decided = &lifecycle.DeliveryOutcome{Dropped: true}
+		}
+		return nil
+	}
+	if mustLook {
+		return nil
+	}
+	before, holder, err := e.postedBefore(ctx, p, item, source)
+	switch {
+	case err != nil:
+		return err
+	case before != nil:
+		p.decided = new(p.alreadyPosted(*before))
+	case p.Refused != nil: // R3.8: nothing more is called with them
+		p.decided = new(e.deliveryFailed(p, p.Refused))
+	default:
+		p.heldBy = holder
+	}
+	return nil
+}
+
+// SettleAndPost writes down what an attempt came to, together with the intents of the posts that
+// are free at this moment, and then makes those.
+func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem,
+	source *v1alpha1.FeedSource, outcome lifecycle.Outcome,
+) (ctrl.Result, error) {
+	var ready []*post
+	defer func() { giveBackAll(ready) }()
+	wants := e.mayPost(ctx, item)
+	if outcome.Summary != nil && wants != nil && ctx.Err() == nil { // no new claim once the manager is stopping
+		summarized := item.DeepCopy()
+		summarized.Status.Summary = outcome.Summary
+		for _, ref := range outcome.Destinations {
+			if lifecycle.RowOf(item, ref.Name) != nil {
+				continue // somebody has removed the summary by hand; what is recorded of the delivery counts
+			}
+			if !wants.Delivers(ref.Name) {
+				continue
+			}
+			if p := e.intendNow(ctx, turn, summarized, source, wants, ref.Name, &outcome); p != nil {
+				ready = append(ready, p)
+			}
+		}
+	}
+	settled, err := e.Results.WriteOutcome(ctx, item, source, outcome)
+	if err != nil || settled == nil || settled.Status.Summary == nil {
+		return e.Results.After(settled, err)
+	}
+	announced := slices.DeleteFunc(slices.Clone(ready), func(p *post) bool { return !lifecycle.Announced(lifecycle.RowOf(settled, p.Destination)) })
+	if len(announced) == 0 {
+		return e.Results.After(settled, err)
+	}
+	return e.workOn(ctx, turn, settled, announced, e.publish)
+}
+
+// intendNow adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn
+// comes later, or the destination has a post of the entry already.
+func (e *Engine) intendNow(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source, wants *v1alpha1.FeedSource,
+	name string, outcome *lifecycle.Outcome,
+) *post {
+	p, err := e.postTo(ctx, source, name)
+	if err != nil || p.Publisher == nil || p.Unavailable != "" {
+		return nil
+	}
+	if p.publication, err = e.compose(p, item, source); err != nil {
+		return nil
+	}
+	if p.memory, err = e.Posted.At(ctx, p.Target); err != nil {
+		return nil
+	}
+	before, holder, err := e.postedBefore(ctx, p, item, wants)
+	if err != nil || holder != "" || p.doubt != nil {
+		return nil
+	}
+	if before != nil {
+		outcome.AlreadyPosted = append(outcome.AlreadyPosted, lifecycle.AlreadyPosted{Destination: name, URL: before.URL})
+		return nil
+	}
+	if _, mine := p.hold(item, wants, e.Clock.Now()); !mine {
+		return nil
+	}
+	taken, free := turn.Try(deliveryRank(item), posting.Takes(p.Resource)...)
+	if !free {
+		p.letGo(item)
+		return nil
+	}
+	p.Has(turn, taken, free)
+	outcome.Intents = append(outcome.Intents, lifecycle.Intent{
+		Destination: p.Destination, TextHash: destination.TextHash(p.publication), Timeout: p.Timeout,
+	})
+	return p
+}
+
+// workOn works on deliveries of an item. Where that is the item's only open one, it is done when
+// workOn returns; with several, each goes on by itself, so that none waits for another and the item
+// keeps no place in line that it cannot use meanwhile, and looks at the item again when it is done.
+// What the posts have is given back by the caller, but for what is handed over.
+func (e *Engine) workOn(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
+	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
+) (ctrl.Result, error) {
+	if openDeliveries(item) <= 1 && len(ready) == 1 {
+		written, err := work(ctx, item, ready[0])
+		if written != nil {
+			e.StandInLine(turn, written)
+		}
+		return e.Results.After(written, err)
+	}
+	for _, p := range ready {
+		if !e.underWay.Begin(item, p.Destination) { // it is worked on already
+			continue
+		}
+		apart, handed := item.DeepCopy(), p.handOver(turn)
+		e.Background.Run(func() { e.workApart(ctx, apart, handed, work) })
+	}
+	return otherDeliveries(item, e.Clock.Now()), nil
+}
+
+// workApart works on a delivery that goes on by itself, and has the item looked at again then.
+func (e *Engine) workApart(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
+) {
+	// Not written down is tried again, but not at once: what the API server refuses, it goes on refusing.
+	const afterError = 10 * time.Second
+	wait := afterError
+	defer func() {
+		if value := recover(); value != nil {
+			panicked := failure.Panicked(value, debug.Stack())
+			ctrl.LoggerFrom(ctx).Error(panicked, "Delivery panicked", "destination", p.Destination, "stack", panicked.Stack)
+		}
+		p.giveBack()
+		e.underWay.End(item, p.Destination)
+		e.Waker.ItemLater(client.ObjectKeyFromObject(item), wait)
+	}()
+	_, err := work(ctx, item, p)
+	if err != nil && e.Writes.Held(item.Namespace) { // it waits for that, as the others do
+		wait = 0
+		return
+	}
+	if client.IgnoreNotFound(err) != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Delivery could not be written down", "destination", p.Destination)
+		return
+	}
+	wait = 0
+}
+
+func openDeliveries(item *v1alpha1.FeedItem) int {
+	open := 0
+	for i := range item.Status.Deliveries {
+		if !item.Status.Deliveries[i].Ended() {
+			open++
+		}
+	}
+	return open
+}
+
+// duePosts returns the deliveries of an item, as it is once what is released is free, that there is something to do for now.
+func (e *Engine) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]*post, error) {
+	var due []*post
+	for i := range item.Status.Deliveries {
+		row := &item.Status.Deliveries[i]
+		at, open := lifecycle.Due(row, e.Clock.Now())
+		if !open || at.After(e.Clock.Now()) || e.underWay.Has(item, row.Destination) {
+			continue
+		}
+		p, err := e.postTo(ctx, source, row.Destination)
+		if err != nil {
+			return nil, err
+		}
+		if wait := e.Sighted.remaining(live, lifecycle.RowOf(live, row.Destination), p.Timeout, e.Clock); wait > 0 { // somebody may be in the call, by whatever clock
+			e.Results.WakeAt(item, e.Clock.Now().Add(wait))
+			continue
+		}
+		due = append(due, p)
+	}
+	return due, nil
+}
+
+// StandInAllLines has an item wait in the lines of all destinations that it is due at.
+func (e *Engine) StandInAllLines(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem) {
+	now := e.Clock.Now()
+	view := freed(item, retry.ReleasesOf(ctx, e.Client, item), e.Clock.Now())
+	for i := range view.Status.Deliveries {
+		row := &view.Status.Deliveries[i]
+		if at, open := lifecycle.Due(row, now); open && !at.After(now) {
+			id := schedule.Destination(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
+			turn.AcquireAll(deliveryRank(item), posting.Takes(id)...)
+		}
+	}
+}
+
+// StandInLine has an item wait in the line of a destination that asked for a pause, so that its place
+// in the order is kept.
+func (e *Engine) StandInLine(turn *schedule.Turn, item *v1alpha1.FeedItem) {
+	for i := range item.Status.Deliveries {
+		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
+			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
+			if taken, granted := turn.AcquireAll(deliveryRank(item), posting.Takes(schedule.Destination(key))...); granted {
+				taken[1].Release()
+			}
+		}
+	}
+}
+
+// otherDeliveries says when to look again at an item of which some deliveries are parked: when
+// the first of the others is due.
+func otherDeliveries(item *v1alpha1.FeedItem, now time.Time) ctrl.Result {
+	var next time.Time
+	for i := range item.Status.Deliveries {
+		if at, open := lifecycle.Due(&item.Status.Deliveries[i], now); open && at.After(now) {
+			next = queue.Earliest(next, at)
+		}
+	}
+	return queue.RequeueAt(now, next)
+}
+
+// deliveryRank says who is posted first where a destination is scarce: what was published first.
+func deliveryRank(item *v1alpha1.FeedItem) schedule.Rank {
+	return schedule.Rank{Class: queue.ClassOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item)}
+}
+
+// freed is an item as it is with what is released, to decide by. What is written is worked out on
+// the item as it is.
+func freed(item *v1alpha1.FeedItem, known lifecycle.Releases, now time.Time) *v1alpha1.FeedItem {
+	view := item.DeepCopy()
+	if !known.Release(view, now) {
+		return item
+	}
+	return view
+}
+
+// dueByItself says that a delivery is due whether or not it is released.
+func dueByItself(item *v1alpha1.FeedItem, destination string, now time.Time) bool {
+	at, open := lifecycle.Due(lifecycle.RowOf(item, destination), now)
+	return open && !at.After(now)
+}

@@ -1,0 +1,101 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/postmemory"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// post is one delivery of an item that is to be worked on now, with what that takes.
+type post struct {
+	posting.Line
+	source *v1alpha1.FeedSource
+	// memory is what was posted where it posts.
+	memory *postmemory.Memory
+	// heldBy is the item that posts the same entry there now, or may have posted it.
+	heldBy string
+	// doubt is set where an item that is gone may have posted the entry.
+	doubt *postmemory.Reservation
+	// holds is the item whose entry is kept for this post.
+	holds types.UID
+	// publication is what is posted, made when there is a ticket.
+	publication destination.Post
+	// calls of this intent that have failed, and how long was waited between them.
+	calls  int
+	waited time.Duration
+	// apart says that the work goes on outside a reconcile.
+	apart bool
+	// releases that are known when the work on it begins.
+	releases lifecycle.Releases
+	// decided is set when it is known without a call what comes of the delivery.
+	decided *lifecycle.DeliveryOutcome
+}
+
+// handOver returns the post as it is worked on when the turn has ended, with all that it has.
+func (p *post) handOver(turn *schedule.Turn) *post {
+	handed := *p
+	handed.Line, handed.apart = p.Line.HandOver(turn), true
+	p.holds = ""
+	return &handed
+}
+
+// giveBack returns what the line has, and lets the entry rest that is kept for the post; nothing of what was handed over.
+func (p *post) giveBack() {
+	p.Line.GiveBack()
+	if p.holds != "" {
+		p.memory.Rest(p.holds)
+	}
+}
+
+// giveBackAll is giveBack for several.
+func giveBackAll(posts []*post) {
+	for _, p := range posts {
+		p.giveBack()
+	}
+}
+
+// postTo finds what it takes to post an item to a destination.
+func (e *Engine) postTo(ctx context.Context, source *v1alpha1.FeedSource, name string) (*post, error) {
+	to, err := posting.To(ctx, e.Client, e.Services, types.NamespacedName{Namespace: source.Namespace, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	return &post{Line: *to, source: source}, nil
+}
+
+// compose makes the text of a post.
+func (e *Engine) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
+	material := derive.Material(item, source)
+	if material.FeedTitle == "" {
+		material.FeedTitle = e.Names.Of(source)
+	}
+	return p.Publisher.Composer.Compose(material, p.Publisher.Limits())
+}
+
+// deliveryFailed is the outcome of a delivery that has failed.
+func (e *Engine) deliveryFailed(p *post, err error) lifecycle.DeliveryOutcome {
+	now := e.Clock.Now()
+	known := failure.Classify(err)
+	outcome := lifecycle.DeliveryOutcome{
+		Destination: p.Destination,
+		Failure:     failure.Record(err, v1alpha1.StageDeliver, p.Destination, now),
+		RetryAfter:  known.RetryAfter,
+	}
+	if known.Category == v1alpha1.CategoryAuth {
+		outcome.Failure.Time = lifecycle.FailedAfter(p.Cured, now)
+	}
+	return outcome
+}

@@ -1,0 +1,179 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// publish makes a post whose intent is written on the item, and returns the item with its result; nil
+// where the result does not belong on it any more, or is still to come. A stop of the manager does
+// not end a call. One that has failed in a way that may pass in seconds is made again, apart (R3.3).
+func (e *Engine) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+	e.Sighted.See(item, e.Clock)
+	outcome, wait := e.call(ctx, item, p)
+	if outcome == nil {
+		return item, nil
+	}
+	if wait == 0 {
+		return e.recordDelivery(ctx, item, p, *outcome)
+	}
+	again := func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+		return e.publishAgain(ctx, item, p, *outcome, wait)
+	}
+	if p.apart {
+		return again(ctx, item, p)
+	}
+	if !e.underWay.Begin(item, p.Destination) { // somebody is at it in another way
+		return e.recordDelivery(ctx, item, p, *outcome)
+	}
+	repeated, apart := *p, item.DeepCopy()
+	repeated.apart, p.Place, p.holds = true, nil, "" // it keeps the place, also while it waits
+	e.Background.Run(func() { e.workApart(ctx, apart, &repeated, again) })
+	return nil, nil
+}
+
+// publishAgain makes a call again, once a while has passed, until it succeeds or is not to be
+// repeated any more. The intent that is on the item covers all these calls.
+func (e *Engine) publishAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+	outcome lifecycle.DeliveryOutcome, wait time.Duration,
+) (*v1alpha1.FeedItem, error) {
+	for wait > 0 && e.mayCallAgain(ctx, item, p, wait) {
+		last, next := e.call(ctx, item, p)
+		if last == nil {
+			break
+		}
+		outcome, wait = *last, next
+	}
+	return e.recordDelivery(ctx, item, p, outcome)
+}
+
+// mayCallAgain waits, and then takes another ticket for a post that is still wanted; also for a
+// destination that is busy, as long as the waits of the attempt allow that.
+func (e *Engine) mayCallAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
+	turn := e.Schedule.Enter("again/" + string(item.UID) + "/" + p.Destination)
+	defer turn.Leave()
+	for {
+		select {
+		case <-e.Clock.After(wait):
+		case <-ctx.Done(): // what has failed is written down before the operator ends
+			return false
+		}
+		if !e.stillWanted(ctx, item, p) || !e.timeForCall(item, p, 0) || e.Writes.Held(item.Namespace) {
+			return false
+		}
+		if taken, free := turn.Try(deliveryRank(item), queue.Only(p.Resource)); free { // it has its place all the time
+			turn.Entrust(taken[0])
+			p.Ticket = taken[0]
+			return true
+		}
+		free, known, _ := e.Schedule.Wait(p.Resource)
+		wait = free.Sub(e.Clock.Now())
+		if p.waited += wait; !known || wait <= 0 || p.waited > e.InPlace.MaxWait {
+			return false
+		}
+	}
+}
+
+// stillWanted says that a post is to be made as it was when its intent was written.
+func (e *Engine) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *post) bool {
+	var now v1alpha1.FeedItem
+	if err := e.Client.Get(ctx, client.ObjectKeyFromObject(item), &now); err != nil || now.UID != item.UID || !now.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if source := e.mayPost(ctx, item); source == nil || !source.Delivers(p.Destination) {
+		return false
+	}
+	_, revision, _, _ := e.Services.Standing(p.Resource)
+	return revision == p.Revision
+}
+
+// timeForCall says that after a wait half of the destination's timeout is left of the intent: a call
+// that is cut off by its end turns a failure that is certain into one that nobody knows the end of.
+func (e *Engine) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
+	notAfter := lifecycle.RowOf(item, p.Destination).NotAfter
+	return !e.Clock.Now().Add(wait + p.Timeout/2).After(notAfter.Time)
+}
+
+// call makes one call with the ticket of the post, and says after which wait it is to be made again;
+// 0 is for never. The outcome is nil where it was too late for a call.
+func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
+	row := lifecycle.RowOf(item, p.Destination)
+	if !lifecycle.Announced(row) { // whatever has become of the intent: without it there is no call
+		p.Ticket.Release()
+		return nil, 0
+	}
+	notAfter := row.NotAfter.DeepCopy()
+	remaining := min(notAfter.Sub(e.Clock.Now()), p.Timeout+time.Second) // the intent is of this moment, whatever was done to the clock since
+	if remaining <= 0 {                                                  // this process was stopped for so long that another may be at it
+		p.Ticket.Release()
+		ctrl.LoggerFrom(ctx).Info("Post not made: its time has passed", "destination", p.Destination)
+		return nil, 0
+	}
+	attempt := telemetry.Attempt{Began: e.Clock.Now()}
+	e.Stream.StageStarted(item, attempt, v1alpha1.StageDeliver, p.Destination, attempt.Began)
+	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
+	defer cancel()
+	receipt, err := p.Publisher.DeliverSafely(calling, row.Key, p.publication)
+	again := e.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
+
+	outcome := &lifecycle.DeliveryOutcome{Destination: p.Destination}
+	var wait time.Duration
+	switch {
+	case err == nil:
+		outcome.Posted, outcome.ID, outcome.URL = true, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
+	case again:
+		outcome.Again = true
+		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
+	default:
+		*outcome = e.deliveryFailed(p, err)
+		outcome.Uncertain = !destination.Certain(err)
+		if !outcome.Uncertain && ctx.Err() == nil {
+			wait = e.waitInPlace(item, p, failure.Classify(err))
+		}
+		if wait > 0 {
+			e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
+		}
+	}
+	outcome.NotAfter, outcome.Token, outcome.Began = notAfter, lifecycle.Token(item), attempt.Began
+	return outcome, wait
+}
+
+// waitInPlace is how long to wait before a failed call is made again within its intent, 0 where it is
+// not.
+func (e *Engine) waitInPlace(item *v1alpha1.FeedItem, p *post, failed *failure.Error) time.Duration {
+	p.calls++
+	wait, again := e.InPlace.Wait(v1alpha1.StageDeliver, failed, p.calls, p.waited, string(item.UID)+"/"+p.Destination)
+	if !again || !e.timeForCall(item, p, wait) {
+		return 0
+	}
+	p.waited += wait
+	return wait
+}
+
+// recordDelivery writes down what a delivery has come to, whatever happened to the item meanwhile. Where the API server does not
+// take it, it is kept: then there is neither an item nor an error.
+func (e *Engine) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+	outcome lifecycle.DeliveryOutcome,
+) (*v1alpha1.FeedItem, error) {
+	e.remember(ctx, item, p, &outcome)
+	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), e.Client, item) // those that came during the call too: it counts for them
+	return e.Results.WriteResult(ctx, item, &deliveryResult{
+		engine: e, post: p, before: item.DeepCopy(), outcome: outcome, at: e.Clock.Now(),
+	})
+}

@@ -1,0 +1,76 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/results"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+)
+
+// deliveryResult is what a delivery came to.
+type deliveryResult struct {
+	engine  *Engine
+	post    *post
+	before  *v1alpha1.FeedItem
+	outcome lifecycle.DeliveryOutcome
+	at      time.Time
+}
+
+func (d *deliveryResult) About() string { return "delivery/" + d.post.Destination }
+
+func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
+	var written, noted *v1alpha1.FeedItem
+	var history []v1alpha1.HistoryEntry
+	err := d.engine.Results.RecordItem(ctx, d.post.source, item, tries, func(live *v1alpha1.FeedItem) bool {
+		written, noted, history = nil, nil, live.Status.History
+		if live.UID != d.before.UID {
+			return false
+		}
+		if !lifecycle.SettleDelivery(live, d.outcome, d.post.Policy, d.at) {
+			if row := lifecycle.RowOf(live, d.post.Destination); d.outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone && row.ID == d.outcome.ID {
+				noted = live
+			}
+			return false
+		}
+		written = live
+		return true
+	})
+	if err == nil && noted != nil { // the API server took it, and only its answer was lost
+		d.engine.Services.Posted(d.post.Resource)
+		d.engine.Results.Tell(d.before, noted)
+	}
+	if err != nil || written == nil {
+		return nil, err
+	}
+	d.post.letGo(written)
+	d.engine.Sighted.written(written)
+	d.engine.tellDelivery(history, written, d.post, &d.outcome)
+	d.engine.Results.Tell(d.before, written)
+	return written, nil
+}
+
+func (d *deliveryResult) PutAway() int64 {
+	p := d.post
+	d.post = &post{Line: posting.Line{Destination: p.Destination, Resource: p.Resource, Policy: p.Policy}, source: p.source, decided: p.decided}
+	d.before = results.SlimCopy(d.before)
+	return results.WeightOf(d.outcome, d.before, p.source)
+}
+
+// tellDelivery tells what an attempt at a delivery came to, once that is written.
+func (e *Engine) tellDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
+	attempt := telemetry.Attempt{MaxRetries: p.Policy.MaxRetries}
+	if outcome != nil {
+		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
+	}
+	if row := lifecycle.RowOf(after, p.Destination); outcome != nil && outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone {
+		e.Services.Posted(p.Resource)
+	}
+	e.Results.TellEntries(history, after, attempt, e.Clock.Now())
+}

@@ -1,0 +1,104 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+)
+
+// sightedIntents knows since when this process has known of the intents that are on items. When an intent ends is written by the clock of
+// an API server; another one may have another clock, or it may be set, while the call goes on as long as ever. So nobody takes
+// a call for settled that he has not known of for as long as calls take, by the time that passes on his own machine (R4.4). The
+// zero value knows none.
+type sightedIntents struct {
+	mu    sync.Mutex
+	items map[types.NamespacedName]map[string]sighting // by destination
+}
+
+// inexact is how exactly a clock shows the API server's time.
+const inexact = 2 * time.Second
+
+// sighting is when an intent was seen first, and the first of those that were not settled before it.
+type sighting struct {
+	notAfter  metav1.Time
+	at, first time.Duration
+}
+
+// See notes the intents that are on an item, which may be an older form of it.
+func (s *sightedIntents) See(item *v1alpha1.FeedItem, clock interface{ Now() time.Time }) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := client.ObjectKeyFromObject(item)
+	for i := range item.Status.Deliveries {
+		row := &item.Status.Deliveries[i]
+		seen, known := s.items[name][row.Destination]
+		if !lifecycle.Announced(row) || known && seen.notAfter.Equal(row.NotAfter) {
+			continue
+		}
+		if s.items == nil {
+			s.items = map[types.NamespacedName]map[string]sighting{}
+		}
+		if s.items[name] == nil {
+			s.items[name] = map[string]sighting{}
+		}
+		now := sighting{notAfter: *row.NotAfter, at: apiclock.PassedBy(clock), first: seen.first}
+		if !known {
+			now.first = now.at
+		}
+		s.items[name][row.Destination] = now
+	}
+}
+
+// written forgets the intents that are over on an item as it was written just now.
+func (s *sightedIntents) written(item *v1alpha1.FeedItem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := client.ObjectKeyFromObject(item)
+	for destination := range s.items[name] {
+		if !lifecycle.Announced(lifecycle.RowOf(item, destination)) {
+			delete(s.items[name], destination)
+		}
+	}
+	if len(s.items[name]) == 0 {
+		delete(s.items, name)
+	}
+}
+
+// remaining is how long the call of an intent that was seen may still go on, and its post still come, if it takes so long at most.
+func (s *sightedIntents) remaining(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, timeout time.Duration, clock interface{ Now() time.Time }) time.Duration {
+	if !lifecycle.Announced(row) {
+		return 0
+	}
+	return s.sighting(item, row, clock).at + timeout + lifecycle.SettleTime - inexact - apiclock.PassedBy(clock)
+}
+
+// since is for how long this process has known that a delivery may have been published.
+func (s *sightedIntents) since(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) time.Duration {
+	if !lifecycle.Announced(row) {
+		return 0
+	}
+	return apiclock.PassedBy(clock) - s.sighting(item, row, clock).first
+}
+
+func (s *sightedIntents) sighting(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) sighting {
+	s.See(item, clock)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.items[client.ObjectKeyFromObject(item)][row.Destination]
+}
+
+func (s *sightedIntents) Drop(name types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.items, name)
+}

@@ -1,0 +1,128 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package results
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/retry"
+)
+
+// Settle writes down what an attempt came to.
+func (r *Results) Settle(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, outcome lifecycle.Outcome) (ctrl.Result, error) {
+	return r.After(r.WriteOutcome(ctx, item, source, outcome))
+}
+
+// After says when to look again at an item that was written, or that was not (nil): then somebody
+// else was first, or the answer of the API server was lost though it has written it, or what is known is kept.
+func (r *Results) After(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
+	switch now := r.Clock.Now(); {
+	case err != nil:
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	case written == nil:
+		return queue.RequeueAt(now, now), nil
+	}
+	return r.whatNext(written), nil
+}
+
+// WriteOutcome writes down what an attempt came to, whatever happened to the item meanwhile, and
+// tells about it once it is written. It returns the item as it is then, or nil if the outcome does
+// not belong on it any more, or is kept because the API server does not take it.
+func (r *Results) WriteOutcome(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+	outcome lifecycle.Outcome,
+) (*v1alpha1.FeedItem, error) {
+	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
+	return r.WriteResult(ctx, item, &attemptResult{
+		results: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
+	})
+}
+
+// whatNext says when to look at an item again of which the status is known.
+func (r *Results) whatNext(item *v1alpha1.FeedItem) ctrl.Result {
+	now := r.Clock.Now()
+	step := lifecycle.Next(item, now)
+	if done, result := r.NothingToDo(item, step); done {
+		return result
+	}
+	return queue.RequeueAt(now, now)
+}
+
+// Now is the time, as statuses hold it.
+func (r *Results) Now() metav1.Time { return metav1.NewTime(r.Clock.Now()) }
+
+// endedAlready says that an item has ended as this outcome ends it: most likely the API server took
+// that, and only its answer was lost. It is good for telling of it, and for nothing more: it may
+// have been another operator, and no right to post follows from it.
+func endedAlready(began, live *v1alpha1.FeedItem, outcome lifecycle.Outcome, source *v1alpha1.FeedSource, now time.Time) bool {
+	expected := began.DeepCopy()
+	lifecycle.Settle(expected, outcome, lifecycle.PolicyOf(source), now.Truncate(time.Second)) // as the API keeps it
+	return live.Terminal() && lifecycle.SameAttempt(expected, live)
+}
+
+// Failed is the outcome of an attempt that ended with an error.
+func Failed(item *v1alpha1.FeedItem, err error, stage v1alpha1.Stage, object string,
+	reason v1alpha1.Reason, now metav1.Time,
+) lifecycle.Outcome {
+	return lifecycle.Outcome{
+		Token:      lifecycle.Token(item),
+		Failure:    failure.Record(err, stage, object, now.Time),
+		Reason:     reason,
+		RetryAfter: failure.Classify(err).RetryAfter,
+	}
+}
+
+// NothingToDo answers for items that are finished, going, or not due yet.
+func (r *Results) NothingToDo(item *v1alpha1.FeedItem, step lifecycle.Step) (bool, ctrl.Result) {
+	switch {
+	case !item.DeletionTimestamp.IsZero(), step.Action == lifecycle.Rest:
+		return true, ctrl.Result{}
+	case step.Action == lifecycle.Wait:
+		return true, queue.RequeueAt(r.Clock.Now(), step.Until)
+	}
+	return false, ctrl.Result{}
+}
+
+// HoldFor writes on an item that is parked what it waits for.
+func (r *Results) HoldFor(ctx context.Context, item *v1alpha1.FeedItem, reasons []string) error {
+	if action := lifecycle.Next(item, r.Clock.Now()).Action; action == lifecycle.Rest || action == lifecycle.Wait {
+		return nil // it was released, and stays as it is until its turn comes
+	}
+	now, held, why := r.Clock.Now(), false, strings.Join(reasons, "; ")
+	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
+		held = lifecycle.Hold(item, "Waits for "+why, now)
+		return held
+	})
+	if err == nil && held {
+		r.Stream.ItemWaits(item, why, now)
+	}
+	return err
+}
+
+// WakeAt brings an item back at a time; not at the zero time.
+func (r *Results) WakeAt(item *v1alpha1.FeedItem, at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	key := queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item))
+	// In a goroutine of its own, because a fake clock calls back while it holds its lock.
+	r.Clock.AfterFunc(at.Sub(r.Clock.Now()), func() {
+		go func() {
+			r.Waker.Wake(key)
+			if at.After(r.Clock.Now()) { // the clock was set back meanwhile: it may not have been the time
+				r.WakeAt(item, at)
+			}
+		}()
+	})
+}
