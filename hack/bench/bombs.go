@@ -68,7 +68,7 @@ func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
 	for _, namespace := range namespaces[1:] {
 		more = append(more, "--namespace="+namespace)
 	}
-	manager, err := startManager(p, o, namespaces[0], more...)
+	manager, err := startManager(ctx, p, o, namespaces[0], more...)
 	if err != nil {
 		return nil, err
 	}

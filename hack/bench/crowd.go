@@ -79,8 +79,8 @@ func (c *crowd) create(ctx context.Context, number int) error {
 func memberName(number int) string { return fmt.Sprintf("source-%05d", number) }
 
 // start starts the operator.
-func (c *crowd) start(flags ...string) (err error) {
-	c.manager, err = startManager(c.plane, c.options, c.namespace, flags...)
+func (c *crowd) start(ctx context.Context) (err error) {
+	c.manager, err = startManager(ctx, c.plane, c.options, c.namespace)
 	return err
 }
 

@@ -51,6 +51,7 @@ var parts = []part{
 	{"throughput", measureThroughput},
 	{"memory", measureMemory},
 	{"bombs", measureBombs},
+	{"items", measureItems},
 	{"polling", measurePolling},
 	{"restart", measureRestart},
 	{"text", measureText},

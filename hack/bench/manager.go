@@ -5,7 +5,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -19,10 +24,20 @@ const managerGrace = 30 * time.Second
 type managerProcess struct {
 	*child.Process
 	program string
+	// profiles is where it serves its profiles, and folder where they are put; both are empty where none is asked for.
+	profiles, folder string
 }
 
 // startManager starts the program on one namespace.
-func startManager(p *plane, o options, namespace string, flags ...string) (*managerProcess, error) {
+func startManager(ctx context.Context, p *plane, o options, namespace string, flags ...string) (*managerProcess, error) {
+	m := &managerProcess{program: filepath.Base(o.manager), folder: o.profile}
+	if m.folder != "" {
+		var err error
+		if m.profiles, err = freeAddress(ctx); err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--pprof-bind-address="+m.profiles)
+	}
 	process, err := child.Start("the operator", o.manager, append([]string{
 		"--kubeconfig=" + p.cluster.Kubeconfig(), "--namespace=" + namespace, "--allow-cidr=" + loopback.String(), "--allow-http",
 		"--feeds-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0",
@@ -30,7 +45,18 @@ func startManager(p *plane, o options, namespace string, flags ...string) (*mana
 	if err != nil {
 		return nil, err
 	}
-	return &managerProcess{Process: process, program: filepath.Base(o.manager)}, nil
+	m.Process = process
+	return m, nil
+}
+
+// freeAddress is an address of this machine where nobody listens.
+func freeAddress(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
 }
 
 // stop ends it in order, and waits.
@@ -54,4 +80,37 @@ func (m *managerProcess) explain(err error) error {
 		return nil
 	}
 	return fmt.Errorf("%w; the operator said:\n%s", err, m.Tail(12))
+}
+
+// profile begins a profile of the process, if that was asked for, over a window. The returned function waits for its end.
+func (m *managerProcess) profile(ctx context.Context, name string, window time.Duration) (end func(), err error) {
+	if m.folder == "" {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(m.folder, 0o750); err != nil {
+		return nil, err
+	}
+	file, err := os.Create(filepath.Join(m.folder, name+".cpu.pprof"))
+	if err != nil {
+		return nil, err
+	}
+	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", m.profiles, int(window.Seconds()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	done := make(chan error, 1)
+	go func() {
+		response, err := (&http.Client{}).Do(request)
+		if err == nil {
+			_, err = io.Copy(file, response.Body)
+			err = errors.Join(err, response.Body.Close())
+		}
+		done <- errors.Join(err, file.Close())
+	}()
+	return func() {
+		if err := <-done; err != nil {
+			progress("The profile %s is not whole: %v", file.Name(), err)
+		}
+	}, nil
 }

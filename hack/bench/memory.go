@@ -44,7 +44,7 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 		return nil, err
 	}
 
-	manager, err := startManager(p, o, namespace, fmt.Sprintf("--requests-per-host=%d", requestsPerHost))
+	manager, err := startManager(ctx, p, o, namespace, fmt.Sprintf("--requests-per-host=%d", requestsPerHost))
 	if err != nil {
 		return nil, err
 	}

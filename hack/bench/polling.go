@@ -5,13 +5,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -47,22 +41,12 @@ type pollCost struct {
 	*crowd
 	// window is how long unchanged feeds are watched, for each way to answer.
 	window time.Duration
-	// profiles is where the operator serves its profiles, when that is asked for.
-	profiles string
 }
 
 // firstPolls starts the operator with sources that were never polled: all are due at once.
 func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
 	progress("First polls of %d sources …", m.options.sources)
-	var flags []string
-	if m.options.profile != "" {
-		var err error
-		if m.profiles, err = freeAddress(ctx); err != nil {
-			return nil, err
-		}
-		flags = append(flags, "--pprof-bind-address="+m.profiles)
-	}
-	if err := m.start(flags...); err != nil {
+	if err := m.start(ctx); err != nil {
 		return nil, err
 	}
 	spent, err := m.measure(ctx, m.untilPolled)
@@ -79,7 +63,7 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
 
 // unchanged watches while no feed has anything new, for each way in which servers say so.
 func (m *pollCost) unchanged(ctx context.Context) (rows []row, _ error) {
-	endProfile, err := m.profile(ctx, "polling-unchanged")
+	endProfile, err := m.manager.profile(ctx, "polling-unchanged", m.window)
 	if err != nil {
 		return nil, err
 	}
@@ -136,47 +120,3 @@ func (m *pollCost) oneNew(ctx context.Context) ([]row, error) {
 }
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
-
-// freeAddress is an address of this machine where nobody listens.
-func freeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
-// profile begins a profile of the operator's process, if that was asked for, over one round of polls.
-// The returned function waits for its end.
-func (m *pollCost) profile(ctx context.Context, name string) (end func(), err error) {
-	if m.options.profile == "" {
-		return func() {}, nil
-	}
-	if err := os.MkdirAll(m.options.profile, 0o750); err != nil {
-		return nil, err
-	}
-	file, err := os.Create(filepath.Join(m.options.profile, name+".cpu.pprof"))
-	if err != nil {
-		return nil, err
-	}
-	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", m.profiles, int(m.window.Seconds()))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	done := make(chan error, 1)
-	go func() {
-		response, err := (&http.Client{}).Do(request)
-		if err == nil {
-			_, err = io.Copy(file, response.Body)
-			err = errors.Join(err, response.Body.Close())
-		}
-		done <- errors.Join(err, file.Close())
-	}()
-	return func() {
-		if err := <-done; err != nil {
-			progress("The profile %s is not whole: %v", file.Name(), err)
-		}
-	}, nil
-}

@@ -22,7 +22,7 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
 		return nil, err
 	}
 	defer crowd.close(ctx)
-	if err := crowd.start(); err != nil {
+	if err := crowd.start(ctx); err != nil {
 		return nil, err
 	}
 	progress("First polls of %d sources …", o.sources)
@@ -36,7 +36,7 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
 	progress("A restart with %d sources, and two rounds after it …", o.sources)
 	crowd.manager.stop(ctx)
 	stopped := time.Now()
-	if err := crowd.start(); err != nil {
+	if err := crowd.start(ctx); err != nil {
 		return nil, err
 	}
 	fresh, err := crowd.newcomer(ctx)

@@ -24,10 +24,7 @@ const (
 
 // textSamples are articles of about that size. So many characters of each are about as long as a text may be that stands in the place
 // of an article, such as a notice to subscribe; longer ones are not searched for such a thing.
-var textSamples = []struct {
-	language, file string
-	beginning      int
-}{
+var textSamples = []textSample{
 	{"English", "en-press-release.txt", 950},
 	{"Japanese", "ja-ministry-survey.txt", 480},
 }
@@ -40,15 +37,10 @@ func measureText(ctx context.Context, _ *plane, o options) (rows []row, _ error)
 	}
 	for _, sample := range textSamples {
 		progress("Summarizing the same %s text %d times …", sample.language, rounds)
-		content, err := os.ReadFile(filepath.Join(o.root, "internal/provider/extractive/testdata/articles", sample.file))
+		request, err := sample.read(o.root)
 		if err != nil {
 			return nil, err
 		}
-		parts := strings.SplitN(string(content), "---\n", 3) // title, description, text
-		if len(parts) < 3 {
-			return nil, fmt.Errorf("%s has no text", sample.file)
-		}
-		request := provider.Request{Title: strings.TrimSpace(parts[0]), Text: parts[2], MaxCharacters: v1alpha1.DefaultMaxCharacters}
 		summarize, err := costOf(rounds, len(request.Text), func() error {
 			_, err := extractive.New().Generate(ctx, request)
 			return err
@@ -71,6 +63,24 @@ func measureText(ctx context.Context, _ *plane, o options) (rows []row, _ error)
 			inTime(fmt.Sprintf("2 KB of %s, search for signs that the article is missing", sample.language), search))
 	}
 	return rows, nil
+}
+
+type textSample struct {
+	language, file string
+	beginning      int
+}
+
+// read returns what the built-in summarizer is asked with that article.
+func (t textSample) read(root string) (provider.Request, error) {
+	content, err := os.ReadFile(filepath.Join(root, "internal/provider/extractive/testdata/articles", t.file)) //nolint:gosec // a file of the checkout
+	if err != nil {
+		return provider.Request{}, err
+	}
+	parts := strings.SplitN(string(content), "---\n", 3) // title, description, text
+	if len(parts) < 3 {
+		return provider.Request{}, fmt.Errorf("%s has no text", t.file)
+	}
+	return provider.Request{Title: strings.TrimSpace(parts[0]), Text: parts[2], MaxCharacters: v1alpha1.DefaultMaxCharacters}, nil
 }
 
 func inTime(what string, cost float64) row {

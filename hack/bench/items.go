@@ -1,0 +1,107 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feed"
+)
+
+const (
+	// mostForItem is how much processor time the operator may take for an item, in milliseconds: from the first poll
+	// of its source until the item is summarized without a model, and counted.
+	mostForItem = 4
+	// itemsWindow is how much of the measurement a profile covers, where one is asked for.
+	itemsWindow = 40 * time.Second
+)
+
+// measureItems measures what the operator that is deployed takes for the items of new sources: all that it does from
+// the first polls on. As in a new source without further settings, few of the entries of a feed become items.
+func measureItems(ctx context.Context, p *plane, o options) ([]row, error) {
+	if runtime.GOOS != "linux" {
+		return []row{note("processor time of an item", "not measured: it needs Linux")}, nil
+	}
+	sources := 400
+	if o.short {
+		sources = 20
+	}
+	feeds, err := serveFeeds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer feeds.close()
+	entries, err := articleEntries(o.root)
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := p.namespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	manager, err := startManager(ctx, p, o, namespace, fmt.Sprintf("--requests-per-host=%d", requestsPerHost))
+	if err != nil {
+		return nil, err
+	}
+	defer manager.stop(ctx)
+	create := func(number int) error {
+		name := memberName(number)
+		return p.client.Create(ctx, newSource(namespace, name, feeds.publish(name, entries), func(source *v1alpha1.FeedSource) {
+			source.Spec.InitialItems = nil
+		}))
+	}
+	// One source goes first: what it takes to start is not measured.
+	if err := create(0); err != nil {
+		return nil, fmt.Errorf("create a FeedSource: %w", err)
+	}
+	if err := p.untilCounted(ctx, namespace, 1, v1alpha1.DefaultInitialItems); err != nil {
+		return nil, manager.explain(err)
+	}
+
+	items := sources * v1alpha1.DefaultInitialItems
+	progress("First polls of %d sources, %d items each …", sources, v1alpha1.DefaultInitialItems)
+	endProfile, err := manager.profile(ctx, "items", itemsWindow)
+	if err != nil {
+		return nil, err
+	}
+	defer endProfile()
+	used, err := manager.cpu()
+	if err != nil {
+		return nil, err
+	}
+	for number := range sources {
+		if err := create(1 + number); err != nil {
+			return nil, fmt.Errorf("create a FeedSource: %w", err)
+		}
+	}
+	if err := p.untilCounted(ctx, namespace, 1+sources, v1alpha1.DefaultInitialItems); err != nil {
+		return nil, manager.explain(err)
+	}
+	now, err := manager.cpu()
+	if err != nil {
+		return nil, err
+	}
+	cost := 1000 * (now - used).Seconds() / float64(items)
+	return []row{
+		atMost(fmt.Sprintf("processor time of the operator for an item (first polls of %d sources, %d entries, %d items each of 2 KB, built-in summarizer)",
+			sources, len(entries), v1alpha1.DefaultInitialItems), fmt.Sprintf("%.2f ms", cost), cost, mostForItem, " ms"),
+	}, nil
+}
+
+// articleEntries are the entries of a feed whose contents are the article by which the built-in summarizer is measured first.
+func articleEntries(root string) ([]feed.Entry, error) {
+	text, err := textSamples[0].read(root)
+	if err != nil {
+		return nil, err
+	}
+	entries := entriesOf("items", feedLength)
+	for i := range entries {
+		entries[i].Title, entries[i].Content = fmt.Sprintf("%s (%d)", text.Title, i), text.Text
+	}
+	return entries, nil
+}
