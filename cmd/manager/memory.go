@@ -7,6 +7,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -18,12 +19,43 @@ import (
 
 // keepHeapSmall has the garbage collector run when the heap has grown by half, not when it has
 // doubled: most of it is the cache, which lives long, and the operator has little else to do with
-// its processor. GOGC in the environment has the last word.
+// its processor. A heap that is small anyway is left to grow up to smallHeap first: it would be collected
+// every few megabytes else, at a fifth of all processor time. GOGC in the environment has the last word.
 func keepHeapSmall() {
-	const percent = 50
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
+	if os.Getenv("GOGC") != "" {
+		return
 	}
+	set := 0
+	adapt := func() {
+		live, _ := heapSize()
+		if percent := growth(live); percent != set {
+			debug.SetGCPercent(percent)
+			set = percent
+		}
+	}
+	adapt()
+	afterEachCollection(adapt)
+}
+
+// smallHeap is how large a heap may be, in bytes, that was not collected.
+const smallHeap = 64 << 20
+
+// growth returns by how much of what lives in it, in percent, the heap may grow until it is collected next.
+func growth(live uint64) int {
+	const usual, most = 50, 1000
+	if live >= smallHeap {
+		return usual
+	}
+	return int(min(max(usual, 100*(smallHeap-live)/max(live, 1)), most)) //nolint:gosec // at most 1000
+}
+
+// afterEachCollection calls a function each time that the heap was collected, one call after the other.
+func afterEachCollection(do func()) {
+	type collected struct{ _ *byte } // with a pointer, or the allocator would put it together with others, which live longer
+	runtime.AddCleanup(new(collected), func(do func()) {
+		do()
+		afterEachCollection(do)
+	}, do)
 }
 
 // leaveRoomToRead takes off GOMEMLIMIT, where it is set, what the process needs that reads PDF documents: the limit

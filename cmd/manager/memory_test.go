@@ -75,3 +75,31 @@ func TestWhatReadingDocumentsTakesIsTakenOffTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// R6.3: a heap is collected when it has grown by half, and one that is small anyway when it has reached the size that it may have.
+func TestASmallHeapMayGrow(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ live, want uint64 }{
+		"that of an operator with a few sources":     {16 << 20, 64 << 20},
+		"one of which half would not reach that":     {40 << 20, 64 << 20},
+		"that of an operator with 100,000 items":     {160 << 20, 240 << 20},
+		"one that is as large as a small one may be": {64 << 20, 96 << 20},
+	} {
+		if got := test.live + test.live*uint64(growth(test.live))/100; got > test.want || got < test.want-1<<20 {
+			t.Errorf("%s: %d MiB live, and it is collected at %d MiB, want %d", name, test.live>>20, got>>20, test.want>>20)
+		}
+	}
+	if got := growth(0); got > 1000 {
+		t.Errorf("a heap that was never collected may grow by %d percent", got)
+	}
+}
+
+func TestWhatIsDoneAfterACollectionIsDoneAfterEach(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	afterEachCollection(func() { done <- struct{}{} })
+	for range 3 {
+		runtime.GC()
+		<-done
+	}
+}
