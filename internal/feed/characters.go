@@ -21,8 +21,6 @@ func readable(body []byte, contentType string) []byte {
 	return trimStart(legalCharacters(charset.Decode(body, contentType)))
 }
 
-var numericReference = regexp.MustCompile(`&#(?:[0-9]{1,12}|[xX][0-9A-Fa-f]{1,12});`)
-
 // legalCharacters drops what XML 1.0 forbids (section 2.2), written out or as a numeric reference:
 // one such character would lose the whole feed.
 func legalCharacters(text []byte) []byte {
@@ -34,20 +32,49 @@ func legalCharacters(text []byte) []byte {
 			return r
 		}, text)
 	}
-	if !bytes.Contains(text, []byte("&#")) {
+	return legalReferences(text)
+}
+
+// legalReferences drops the numeric references to characters that XML forbids. Many feeds have thousands of references, and
+// hardly any has one of those: they are looked at in place.
+func legalReferences(text []byte) []byte {
+	var kept []byte
+	copied := 0 // of the text, what is kept of it
+	for from := 0; ; {
+		at := bytes.Index(text[from:], []byte("&#"))
+		if at < 0 {
+			break
+		}
+		at += from
+		length, isLegal := numericReference(text[at:])
+		from = at + length
+		if !isLegal {
+			kept, copied = append(kept, text[copied:at]...), from
+		}
+	}
+	if copied == 0 {
 		return text
 	}
-	return numericReference.ReplaceAllFunc(text, func(reference []byte) []byte {
-		digits, base := reference[2:len(reference)-1], 10
-		if digits[0] == 'x' || digits[0] == 'X' {
-			digits, base = digits[1:], 16
-		}
-		code, err := strconv.ParseInt(string(digits), base, 32)
-		if err != nil || !legal(rune(code)) {
-			return nil
-		}
-		return reference
-	})
+	return append(kept, text[copied:]...)
+}
+
+// numericReference returns how many bytes a reference has with which text begins, as in "&#xFF;" (XML 1.0, section 4.1), and
+// whether its character is legal. What only begins like one is left to the parser.
+func numericReference(text []byte) (length int, isLegal bool) {
+	const begin, most = 2, 12 // bytes of "&#", and digits
+	digits, base := text[begin:], 10
+	if len(digits) > 0 && (digits[0] == 'x' || digits[0] == 'X') {
+		digits, base = digits[1:], 16
+	}
+	end := bytes.IndexByte(digits[:min(len(digits), most+1)], ';')
+	if end < 0 {
+		return begin, true
+	}
+	code, err := strconv.ParseInt(string(digits[:end]), base, 64)
+	if err != nil || digits[0] == '-' || digits[0] == '+' {
+		return begin, true
+	}
+	return len(text) - len(digits) + end + 1, code <= utf8.MaxRune && legal(rune(code))
 }
 
 // mayBeIllegal finds out without decoding, for the many documents in which all is well.
