@@ -14,8 +14,11 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
 // writeTimeout bounds the writing of a result, the retries included.
@@ -39,7 +42,28 @@ func Claim[T client.Object](ctx context.Context, c client.Client, live T, change
 	if apiequality.Semantic.DeepEqual(before, live) {
 		return nil
 	}
-	return AsDropped(c.Status().Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), validationOf(before, live)))
+	return AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before)}, validationOf(before, live)))
+}
+
+// from makes a patch of what has changed since, which is refused where somebody else has changed the object meanwhile.
+func from(before client.Object) client.Patch {
+	return client.MergeFromWithOptions(statusOf(before), client.MergeFromWithOptimisticLock{})
+}
+
+// statusPatch compares nothing but statuses: no other part of an object can be written with its status.
+type statusPatch struct{ client.Patch }
+
+// Data implements client.Patch.
+func (p statusPatch) Data(after client.Object) ([]byte, error) { return p.Patch.Data(statusOf(after)) }
+
+// statusOf leaves the content out that an item carries, which is most of it and would be encoded, decoded and compared each time.
+func statusOf(object client.Object) client.Object {
+	item, is := object.(*v1alpha1.FeedItem)
+	if !is {
+		return object
+	}
+	named := metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name, ResourceVersion: item.ResourceVersion}
+	return &v1alpha1.FeedItem{ObjectMeta: named, Status: item.Status}
 }
 
 // Write writes a result. When the object has changed since it was read, the result is worked out
