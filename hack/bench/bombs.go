@@ -84,9 +84,9 @@ func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, err := memoryOfReader(manager.program)
+	reader, err := manager.readerMemory()
 	if err != nil {
-		return nil, manager.explain(err)
+		return nil, err
 	}
 	return []row{
 		atMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", megabytes(memory.peak)), megabytes(memory.peak), 400, " MB"),

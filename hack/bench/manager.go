@@ -62,15 +62,21 @@ func freeAddress(ctx context.Context) (string, error) {
 // stop ends it in order, and waits.
 func (m *managerProcess) stop(ctx context.Context) { m.Stop(context.WithoutCancel(ctx), managerGrace) }
 
+// readerMemory reads how much the process holds that it has started to read PDF documents.
+func (m *managerProcess) readerMemory() (memory, error) {
+	read, err := memoryOfReader(m.program, m.PID())
+	return read, m.explain(err)
+}
+
 // memory reads how much it holds.
 func (m *managerProcess) memory() (memory, error) {
-	read, err := memoryOfChild(m.program)
+	read, err := memoryOf(m.PID())
 	return read, m.explain(err)
 }
 
 // cpu reads how long it has used a core.
 func (m *managerProcess) cpu() (time.Duration, error) {
-	used, err := cpuOfChild(m.program)
+	used, err := cpuOf(m.PID())
 	return used, m.explain(err)
 }
 

@@ -6,10 +6,9 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // memory of a process, in bytes.
@@ -17,58 +16,39 @@ type memory struct {
 	resident, peak int64
 }
 
-// memoryOfChild reads what Linux says of the process of that name that this one has started.
-func memoryOfChild(name string) (memory, error) {
-	dir, err := findChild(name)
-	if err != nil {
-		return memory{}, err
-	}
-	return memoryOf(dir, "VmRSS", "VmHWM")
+// memoryOf reads what Linux says of a process.
+func memoryOf(pid int) (memory, error) {
+	status, err := statusOf(pid)
+	return memory{resident: int64(status.VmRSS), peak: int64(status.VmHWM)}, err //nolint:gosec // no machine has that much
 }
 
-// memoryOfReader reads how much memory the process has that a child of that name has started to read PDF documents, beside
-// its program, which the child has in memory too.
-func memoryOfReader(name string) (memory, error) {
-	parent, err := findChild(name)
+// memoryOfReader reads how much memory the process has that another has started to read PDF documents, beside
+// its program, which both have in memory.
+func memoryOfReader(name string, parent int) (memory, error) {
+	reader, err := findProcess(name, parent)
 	if err != nil {
 		return memory{}, err
 	}
-	dir, err := findProcess(name, filepath.Base(parent))
-	if err != nil {
-		return memory{}, err
-	}
-	read, err := memoryOf(dir, "RssAnon", "VmHWM")
-	if err != nil {
-		return memory{}, err
-	}
-	shared, err := memoryOf(dir, "RssFile", "VmHWM")
-	read.peak -= shared.resident
-	return read, err
+	status, err := statusOf(reader.PID)
+	return memory{resident: int64(status.RssAnon), peak: int64(status.VmHWM) - int64(status.RssFile)}, err //nolint:gosec // as above
 }
 
-// memoryOf reads two fields of the status of a process.
-func memoryOf(dir, resident, peak string) (m memory, _ error) {
-	facts, err := readStatus(dir)
+func statusOf(pid int) (procfs.ProcStatus, error) {
+	process, err := procfs.NewProc(pid)
 	if err != nil {
-		return memory{}, err
+		return procfs.ProcStatus{}, err
 	}
-	for field, into := range map[string]*int64{resident: &m.resident, peak: &m.peak} {
-		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(facts[field], " kB"), 10, 64)
-		if err != nil {
-			return memory{}, fmt.Errorf("%s in %s: %w", field, dir, err)
-		}
-		*into = kilobytes << 10
-	}
-	return m, nil
+	return process.NewStatus()
 }
 
-// cpuOfChild reads how long the process of that name that this one has started has used a core.
-func cpuOfChild(name string) (time.Duration, error) {
-	dir, err := findChild(name)
+// cpuOf reads how long a process has used a core.
+func cpuOf(pid int) (time.Duration, error) {
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	return ticks(dir), nil
+	stat, err := process.Stat()
+	return time.Duration(stat.CPUTime() * float64(time.Second)), err
 }
 
 // cpuTime is how long this process and the API server with its storage have used a core.
@@ -77,11 +57,12 @@ type cpuTime struct {
 }
 
 // cpuUsed reads the CPU time used so far. It is zero where there is no /proc.
-func cpuUsed() cpuTime {
-	used := cpuTime{self: ticks("/proc/self")}
+func cpuUsed() (used cpuTime) {
+	used.self, _ = cpuOf(os.Getpid())
 	for _, name := range []string{"etcd", "kube-apiserver"} {
-		if dir, err := findChild(name); err == nil {
-			used.server += ticks(dir)
+		if process, err := findProcess(name, os.Getpid()); err == nil {
+			of, _ := cpuOf(process.PID)
+			used.server += of
 		}
 	}
 	return used
@@ -94,57 +75,17 @@ func (c cpuTime) since(before cpuTime) cpuTime {
 // longestName is how much of a program's name Linux keeps.
 const longestName = 15
 
-// findChild returns the folder in /proc of a process that this one has started.
-func findChild(name string) (string, error) { return findProcess(name, strconv.Itoa(os.Getpid())) }
-
-// findProcess returns the folder in /proc of a process that another one has started.
-func findProcess(name, parent string) (string, error) {
-	dirs, err := filepath.Glob("/proc/[0-9]*")
+// findProcess returns a process that another one has started.
+func findProcess(name string, parent int) (procfs.Proc, error) {
+	all, err := procfs.AllProcs()
 	if err != nil {
-		return "", err
+		return procfs.Proc{}, err
 	}
-	for _, dir := range dirs {
-		facts, err := readStatus(dir)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		if facts["Name"] == name[:min(len(name), longestName)] && facts["PPid"] == parent {
-			return dir, nil
+	for _, process := range all {
+		stat, err := process.Stat()
+		if err == nil && stat.Comm == name[:min(len(name), longestName)] && stat.PPID == parent { // else it has ended meanwhile
+			return process, nil
 		}
 	}
-	return "", fmt.Errorf("%s does not run", name)
-}
-
-// readStatus reads the lines of a process's status, such as "VmRSS:  1234 kB" (see proc(5)).
-func readStatus(dir string) (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "status")) //nolint:gosec // a folder of /proc
-	facts := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		if name, value, found := strings.Cut(line, ":"); found {
-			facts[name] = strings.TrimSpace(value)
-		}
-	}
-	return facts, err
-}
-
-// ticks reads the CPU time of a process: the 14th and 15th field of its stat, in hundredths of a
-// second (see proc(5)). The second field, in parentheses, is its name.
-func ticks(dir string) time.Duration {
-	text, err := os.ReadFile(filepath.Join(dir, "stat"))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text)[strings.LastIndex(string(text), ")")+1:])
-	if len(fields) < 13 {
-		return 0
-	}
-	var sum time.Duration
-	for _, field := range fields[11:13] {
-		count, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0
-		}
-		sum += time.Duration(count) * 10 * time.Millisecond
-	}
-	return sum
+	return procfs.Proc{}, fmt.Errorf("%s does not run", name)
 }

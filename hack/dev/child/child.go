@@ -80,6 +80,9 @@ func Start(name, path string, args []string, logFile string) (*Process, error) {
 	return p, nil
 }
 
+// PID is the number by which the operating system knows the process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
 // Done is closed when the process has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
