@@ -2,8 +2,7 @@
 
 # Where the local control plane keeps its data, logs and kubeconfig.
 DEV_DIR ?= .dev
-# make run: 1 stops when all sample items are done, and fails if they do not get there, are not posted once, or if
-# the stand-ins for AI services were not called as they should be.
+# make run: 1 stops when all sample items are done, and fails if they do not get there.
 ONCE ?=
 # make run: manifests to apply instead of the FeedSources of config/samples, separated by commas.
 SOURCE ?=

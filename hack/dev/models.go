@@ -16,10 +16,9 @@ import (
 
 // The AIProviders of the samples.
 const (
-	geminiSample  = "gemini"
-	claudeSample  = "claude"
-	gptSample     = "gpt"
-	builtInSample = "built-in"
+	geminiSample = "gemini"
+	claudeSample = "claude"
+	gptSample    = "gpt"
 )
 
 // modelStandIn is an AI service on this machine. It summarizes an article by its beginning, and
@@ -28,8 +27,7 @@ type modelStandIn struct {
 	// name of the AIProvider that it serves.
 	name string
 	serviceAccess
-	rhythm *rhythm
-	close  func()
+	close func()
 }
 
 // startModels starts stand-ins for the services that the developer has no key for. There is none for
@@ -56,7 +54,7 @@ func startClaude(now func() time.Time) *modelStandIn {
 		return anthropictest.Answer{}, false
 	})
 	return &modelStandIn{
-		name: claudeSample, serviceAccess: serviceAccess{key: key, endpoint: server.URL}, rhythm: rhythm, close: server.Close,
+		name: claudeSample, serviceAccess: serviceAccess{key: key, endpoint: server.URL}, close: server.Close,
 	}
 }
 
@@ -71,7 +69,7 @@ func startGPT(now func() time.Time) *modelStandIn {
 		return openaitest.Answer{}, false
 	})
 	return &modelStandIn{
-		name: gptSample, serviceAccess: serviceAccess{key: key, endpoint: server.URL}, rhythm: rhythm, close: server.Close,
+		name: gptSample, serviceAccess: serviceAccess{key: key, endpoint: server.URL}, close: server.Close,
 	}
 }
 

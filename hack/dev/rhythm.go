@@ -4,12 +4,9 @@
 package main
 
 import (
-	"maps"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
 // step is what a stand-in for an AI service does with one call: it answers, or refuses with a status,
@@ -38,67 +35,28 @@ var (
 	gptSteps    = []step{takes, overloaded, overloaded, overloaded, overloaded, overloaded, takes, takes}
 )
 
-// onItsWay is how long after a refusal a call may still arrive that was begun before it was read.
-const onItsWay = 2 * time.Second
-
 // rhythm takes the same steps over and over, one for each call, and refuses every call in a pause.
 type rhythm struct {
 	steps []step
 	now   func() time.Time
 
-	mu      sync.Mutex
-	at      int
-	refused time.Time // when the pause began
-	until   time.Time // and when it ends
-	record  record
+	mu    sync.Mutex
+	at    int
+	until time.Time // when the pause ends
 }
 
-// record is what the calls have come to.
-type record struct {
-	calls int64
-	// failures by the category that they have for the operator.
-	failures map[v1alpha1.Category]int64
-	// early are the calls that came although it had asked to be left alone.
-	early int
-}
-
-func newRhythm(steps []step, now func() time.Time) *rhythm {
-	return &rhythm{steps: steps, now: now, record: record{failures: map[v1alpha1.Category]int64{}}}
-}
+func newRhythm(steps []step, now func() time.Time) *rhythm { return &rhythm{steps: steps, now: now} }
 
 // next decides on a call.
 func (r *rhythm) next() step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	r.record.calls++
 	if now.Before(r.until) {
-		r.record.failures[v1alpha1.CategoryRateLimit]++
-		if now.Sub(r.refused) > onItsWay {
-			r.record.early++
-		}
 		return throttles(r.until.Sub(now))
 	}
 	taken := r.steps[r.at%len(r.steps)]
 	r.at++
-	switch taken.status {
-	case http.StatusTooManyRequests:
-		r.record.failures[v1alpha1.CategoryRateLimit]++
-		r.refused, r.until = now, now.Add(taken.pause)
-	case http.StatusServiceUnavailable:
-		r.record.failures[v1alpha1.CategoryAPI]++
-	}
+	r.until = now.Add(taken.pause)
 	return taken
 }
-
-// soFar returns what the calls have come to until now.
-func (r *rhythm) soFar() record {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	copied := r.record
-	copied.failures = maps.Clone(copied.failures)
-	return copied
-}
-
-// answered is how many calls were not refused.
-func (r record) answered() int64 { return r.calls - total(r.failures) }
