@@ -60,7 +60,7 @@ func (l *ledger) take(aitest.Call) (aitest.Answer, bool) {
 	return refused.answer, true
 }
 
-// agrees says whether a provider counts what its service knows.
+// agrees reports whether a provider counts what its service knows.
 func (l *ledger) agrees(provider *v1alpha1.AIProvider) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -42,7 +42,7 @@ func TestAFeedIsPolledAfterTheClockWasAYearAhead(t *testing.T) {
 	for who, goesOn := range whoGoesOn {
 		for name, answers := range map[string]feedtest.Hook{
 			"the feed was read":               nil,
-			"it asked to be left alone then":  refuse(503, "Retry-After", "7200"),
+			"it is rate limited then":         refuse(503, "Retry-After", "7200"),
 			"it could not be read, and tells": refuse(500),
 		} {
 			t.Run(name+", and "+who, func(t *testing.T) {

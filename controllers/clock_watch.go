@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// lookAtClock is how often it is looked whether the API server's clock was set.
-	lookAtClock = 10 * time.Second
-	// setClock is by how much it must have been set to matter.
-	setClock = 5 * time.Second
+	// clockCheckInterval is how often it is looked whether the API server's clock was set.
+	clockCheckInterval = 10 * time.Second
+	// clockJump is by how much it must have been set to matter.
+	clockJump = 5 * time.Second
 )
 
 // clockWatch has everything looked at again when the API server's clock was set. What waits, waits by timers of the machine, for as long
@@ -38,11 +38,11 @@ func (c *clockWatch) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.clock.After(lookAtClock):
+		case <-c.clock.After(clockCheckInterval):
 		}
 		now := c.offset()
-		if by := now - before; by.Abs() >= setClock {
-			c.log.Info("The API server's clock was set: everything is looked at again", "by", by)
+		if by := now - before; by.Abs() >= clockJump {
+			c.log.Info("API server clock was set, requeued everything", "by", by)
 			before = now
 			c.wakeAll(ctx)
 		}

@@ -333,9 +333,9 @@ func (d *simulatedDay) providersInWords() string {
 		d.t.Fatalf("kubectl: %v: %s", err, out)
 	}
 	for name, want := range map[string]string{
-		"gemini":    `False +The quota is spent; not called until 20\S+Z: .+`,
-		"openai":    `False +Failed \d+ times in a row; (?:not called until 20\S+Z, then tried once|tried once with the next item): .+`,
-		"anthropic": `False +.+ What the Secret holds is not used any more until it is changed`,
+		"gemini":    `False +Quota spent; paused until 20\S+Z: .+`,
+		"openai":    `False +Circuit open after \d+ failures in a row; (?:paused until 20\S+Z, then probed|probed with the next item): .+`,
+		"anthropic": `False +.+ The Secret is not used again until it is changed`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + name + ` +` + want).Match(out) {
 			d.t.Errorf("of %s, kubectl does not say %q", name, want)

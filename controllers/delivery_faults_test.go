@@ -20,9 +20,9 @@ type fault struct {
 	unreachable bool
 	// answer is what the server does instead of posting and saying so.
 	answer func(*mastodontest.Pending)
-	// late says that the server publishes two seconds after the connection has died.
+	// late is set if the server publishes two seconds after the connection has died.
 	late bool
-	// arrives says that the request gets to the server.
+	// arrives is set if the request gets to the server.
 	arrives bool
 }
 

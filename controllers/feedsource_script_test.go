@@ -342,7 +342,7 @@ func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) {
 			}
 			return rss(`"1"`, first)(w, r)
 		},
-		reason: v1alpha1.ReasonSucceeded, says: []string{reads, "The feed has moved for good: set spec.url to " + s.web.URL + "/new.xml (its query is not shown here)"},
+		reason: v1alpha1.ReasonSucceeded, says: []string{reads, "The feed has moved permanently: set spec.url to " + s.web.URL + "/new.xml (its query is not shown here)"},
 	})
 
 	for _, next := range []struct {

@@ -210,7 +210,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := manager.Add(apart); err != nil {
 		return err
 	}
-	if err := manager.Add(&service.LastWords{Services: known, Providers: providers, Destinations: destinations}); err != nil {
+	if err := manager.Add(&service.FinalCounters{Services: known, Providers: providers, Destinations: destinations}); err != nil {
 		return err
 	}
 	if err := manager.Add(before); err != nil {
@@ -219,7 +219,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := before.WriteAsItemsGo(ctx, manager.GetCache()); err != nil {
 		return err
 	}
-	if err := manager.Add(feedsource.LastReports{Reconciler: sources}); err != nil {
+	if err := manager.Add(feedsource.FinalReports{Reconciler: sources}); err != nil {
 		return err
 	}
 	return manager.Add(&feeditem.Seeder{Reconciler: items, Synced: manager.GetCache().WaitForCacheSync})

@@ -190,10 +190,10 @@ func (w *world) releasedAt(name string) time.Time {
 	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &found); err != nil {
 		w.t.Fatal(err)
 	}
-	if found.Status.ForcedTime == nil {
+	if found.Status.RetryRequestedTime == nil {
 		return time.Time{}
 	}
-	return found.Status.ForcedTime.Time
+	return found.Status.RetryRequestedTime.Time
 }
 
 // R3.7: the annotation closes the circuit of a provider and ends its pauses; the waiting time of the
@@ -279,7 +279,7 @@ func TestARetryOfASource(t *testing.T) {
 	w.awaitItems("news", allProcessed(n))
 	w.awaitItems("other", eachOf(n, inPhase(v1alpha1.PhaseDeferred, v1alpha1.ReasonDownloadFailed)))
 	source := w.untilSource("news", func(*v1alpha1.FeedSource) error { return nil })
-	if source.Status.LastHandledRetry != "2" || source.Status.ReleasedTime == nil {
+	if source.Status.LastHandledRetry != "2" || source.Status.RetryRequestedTime == nil {
 		t.Errorf("status %+v", source.Status)
 	}
 }

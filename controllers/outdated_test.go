@@ -71,7 +71,7 @@ func TestAnOperatorNewerThanItsCRDsBeginsNothing(t *testing.T) {
 	var complaints atomic.Int32
 	w := newWorld(t, at(api), func(w *world) {
 		w.log = funcr.New(func(_, line string) {
-			if strings.Contains(line, "what needs it is not worked on") {
+			if strings.Contains(line, "paused the work that needs it") {
 				complaints.Add(1)
 			}
 		}, funcr.Options{})

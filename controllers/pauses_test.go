@@ -61,7 +61,7 @@ func TestPausesOutliveTheOperator(t *testing.T) {
 		"a short cool-down": {answer: geminitest.Throttled(37 * time.Second), failures: 1, wantState: "CoolingDown", wantPause: 37 * time.Second},
 		"a long cool-down":  {answer: geminitest.Throttled(20 * time.Minute), failures: 1, wantState: "CoolingDown", wantPause: 20 * time.Minute},
 		"a spent quota":     {answer: geminitest.QuotaPerDay(), failures: 1, wantState: "QuotaSpent", wantPause: time.Hour},
-		"an open circuit":   {answer: geminitest.Internal(), failures: 5, wantState: "Open", wantPause: time.Minute, probe: true},
+		"an open circuit":   {answer: geminitest.Internal(), failures: 5, wantState: "CircuitOpen", wantPause: time.Minute, probe: true},
 	} {
 		for how, leave := range map[string]func(*world){"told to stop": (*world).restart, "cut off": (*world).crash} {
 			t.Run(name+", "+how, func(t *testing.T) {

@@ -89,7 +89,7 @@ func TestWhatNobodyCanKnowIsNotPostedBecauseItCouldNotBeWritten(t *testing.T) {
 	web := w.leavesInDoubt(server)
 	var refused atomic.Int32
 	w.onItemWrites(func(_ *http.Request, body string) *metav1.Status {
-		if !strings.Contains(body, "Not known whether") || refused.Add(1) > 8 {
+		if !strings.Contains(body, "Unknown whether") || refused.Add(1) > 8 {
 			return nil
 		}
 		return databaseFull.DeepCopy()

@@ -72,7 +72,7 @@ func TestAProviderIsNotReadyWhileItsCircuitIsOpen(t *testing.T) {
 	web.List(web.Entries("news", n)...)
 	w.source("news", web.FeedURL(), summarizedBy("gemini"))
 	open := func(p *v1alpha1.AIProvider) error {
-		if p.Status.Availability == nil || p.Status.Availability.State != "Open" {
+		if p.Status.Availability == nil || p.Status.Availability.State != "CircuitOpen" {
 			return fmt.Errorf("availability %+v", p.Status.Availability)
 		}
 		return nil

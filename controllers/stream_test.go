@@ -166,7 +166,7 @@ func TestTheStreamTellsTheLifeOfAnItem(t *testing.T) {
 		"call.failed failed summarize first API: Provider failed",
 		"stage.started running summarize second: Stage started",
 		"call.failed failed summarize second API: Provider failed",
-		"stage.ended retrying summarize first APIFailed API 0/5 again: Attempt failed, to be tried again",
+		"stage.ended retrying summarize first APIFailed API 0/5 again: Attempt failed, will retry",
 		"stage.started running article " + host + ": Stage started",
 		"stage.ended success article " + host + ": Article read",
 		"stage.started running summarize first: Stage started",
@@ -265,7 +265,7 @@ func TestTheStreamTellsOfFailuresForGood(t *testing.T) {
 		"stage.started running deliver social: Stage started",
 		"stage.ended failed deliver social error Validation 0/10: Post given up",
 		"item.ended failed InvalidConfiguration warning Validation: Item failed for good",
-		"item.released pending: Item released",
+		"item.retried pending: Item retried",
 		"stage.started running deliver social: Stage started",
 		"stage.ended success deliver social 0/10: Post sent",
 		"item.ended success: Item processed",
@@ -354,7 +354,7 @@ func TestTheQueueIsLogged(t *testing.T) {
 	}
 	w.provider("later", func(*v1alpha1.AIProvider) {})
 	w.untilItems("news", allProcessed(3))
-	if line := until("Queue of a source empty"); line.Source != w.namespace+"/news" {
+	if line := until("Source queue empty"); line.Source != w.namespace+"/news" {
 		t.Errorf("the queue of %q is empty", line.Source)
 	}
 	if line := until("Items processed"); line.Processed != 3 || line.Succeeded != 3 || line.Failed != 0 || line.ProcessedInTotal != 3 {

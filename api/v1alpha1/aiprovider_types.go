@@ -80,7 +80,7 @@ type AnthropicProvider struct {
 	SecretRef SecretReference `json:"secretRef"`
 }
 
-// AIProviderSpec says which service writes summaries, and how hard it may be asked.
+// AIProviderSpec is the desired state of a provider: which service writes summaries, and its limits.
 // +kubebuilder:validation:XValidation:rule="(has(self.gemini) ? 1 : 0) + (has(self.openAI) ? 1 : 0) + (has(self.anthropic) ? 1 : 0) + (has(self.extractive) ? 1 : 0) == 1",message="name exactly one provider: gemini, openAI, anthropic or extractive"
 // +kubebuilder:validation:XValidation:rule="!(has(self.extractive) && has(self.tokensPerDay))",message="tokensPerDay is for a service that counts tokens: extractive uses none"
 type AIProviderSpec struct {
@@ -134,11 +134,11 @@ type AIProviderSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// AIProviderStatus is what is known about the provider.
+// AIProviderStatus is the observed state of the provider.
 type AIProviderStatus struct {
 	ServiceStatus `json:",inline"`
 
-	// Calls that were made so far. The counters are written at most every 30 seconds.
+	// Calls that were made so far. The counters are updated at most every 30 seconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Calls int64 `json:"calls,omitempty"`
@@ -158,7 +158,7 @@ type AIProviderStatus struct {
 }
 
 // AIProvider is a service that writes summaries. FeedSources of the same namespace name it in
-// spec.providers; several that are named stand in for each other, in the order of that list.
+// spec.providers; of several, the next one is a fallback for the one before it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -180,11 +180,11 @@ type AIProvider struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says which service it is.
+	// Spec is the desired state: which service to call.
 	// +required
 	Spec AIProviderSpec `json:"spec"`
 
-	// Status is what is known about it.
+	// Status is the observed state.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status AIProviderStatus `json:"status,omitzero"`
@@ -233,13 +233,13 @@ func (in *AIProvider) Model() string {
 // Service returns the part of the status that providers and destinations have in common.
 func (in *AIProvider) Service() *ServiceStatus { return &in.Status.ServiceStatus }
 
-// Suspended says whether a person has stopped every new request.
+// Suspended reports whether a person has stopped every new request.
 func (in *AIProvider) Suspended() bool { return in.Spec.Suspend }
 
-// Screens says whether the provider can judge an article by criteria.
+// Screens reports whether the provider can judge an article by criteria.
 func (in *AIProvider) Screens() bool { return in.Spec.Extractive == nil }
 
-// ReadsDocuments says whether the provider reads PDF documents as they are, and not only the text that can
+// ReadsDocuments reports whether the provider reads PDF documents as they are, and not only the text that can
 // be taken out of them. Of servers that speak the API of OpenAI, only that of OpenAI is known to.
 func (in *AIProvider) ReadsDocuments() bool {
 	spec := in.Spec

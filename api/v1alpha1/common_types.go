@@ -41,115 +41,115 @@ const AnnotationForgetAfter = "feeds.feed-operator.io/forget-after"
 // Condition types. Ready is always there; Reconciling and Stalled only while they are True, and
 // never both (the rules of kstatus, which `kubectl wait` and GitOps tools read).
 const (
-	// ConditionReady says whether the object does what it was made for.
+	// ConditionReady is True while the object works as its spec asks for.
 	ConditionReady = "Ready"
-	// ConditionReconciling says that the operator is still at it, or will try again by itself.
+	// ConditionReconciling means that the operator is working on it, or will retry automatically.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled says that nothing will change until a person changes something.
+	// ConditionStalled means that manual action is needed.
 	ConditionStalled = "Stalled"
-	// ConditionCreationPaused says that a source holds as many unfinished items as it may, or has created as
+	// ConditionCreationPaused means that a source holds as many unfinished items as it may, or has created as
 	// many in a day, and that entries wait in the feed until there is room.
 	ConditionCreationPaused = "CreationPaused"
-	// ConditionDamaged says that only a part of the feed could be read, and that this part is used.
+	// ConditionDamaged means that only a part of the feed could be read, and that this part is used.
 	ConditionDamaged = "Damaged"
-	// ConditionVerifiable says whether a destination can be asked what was posted there, so that a
-	// post whose outcome is unknown is looked for and not posted twice.
+	// ConditionVerifiable is True if the posts of a destination can be read, so that a post whose
+	// outcome is unknown is looked up and not published twice.
 	ConditionVerifiable = "Verifiable"
-	// ConditionNotificationsBlocked says that a destination of spec.notifications cannot be told of what
-	// fails, until somebody changes something.
+	// ConditionNotificationsBlocked means that a destination of spec.notifications gets no notifications
+	// until it is fixed manually.
 	ConditionNotificationsBlocked = "NotificationsBlocked"
-	// ConditionFiltersFailing says that filters could not be evaluated for some entries, which were
+	// ConditionFiltersFailing means that filters could not be evaluated for some entries, which were
 	// therefore not dropped by them.
 	ConditionFiltersFailing = "FiltersFailing"
-	// ConditionMemoryRebuilt says that the source's FeedMemory had disappeared, and that
+	// ConditionMemoryRebuilt means that the source's FeedMemory was missing, and that
 	// everything the feed listed then was marked as seen without becoming an item.
 	ConditionMemoryRebuilt = "MemoryRebuilt"
-	// ConditionIdentityShared says that the feed gives one GUID or link to different entries, or another one to the
+	// ConditionIdentityShared means that the feed gives one GUID or link to different entries, or another one to the
 	// same entries in each poll, so that these do not say which entry it is.
 	ConditionIdentityShared = "IdentityShared"
-	// ConditionItemsHeld says that the API server refuses what is written on the FeedItems of a namespace, so that nothing
-	// is begun for them that costs money or that others can see.
+	// ConditionItemsHeld means that the API server refuses updates of the FeedItems of a namespace, so that no provider is
+	// called and nothing is posted for them.
 	ConditionItemsHeld = "ItemsHeld"
 )
 
 // Reasons of conditions and Events.
 const (
-	// ReasonSucceeded says that the last thing that was to be done has worked.
+	// ReasonSucceeded means that the last operation succeeded.
 	ReasonSucceeded = "Succeeded"
-	// ReasonProgressing says that work is under way.
+	// ReasonProgressing means that work is under way.
 	ReasonProgressing = "Progressing"
-	// ReasonSuspended says that a person has set spec.suspend.
+	// ReasonSuspended means that a person has set spec.suspend.
 	ReasonSuspended = "Suspended"
-	// ReasonCRDOutdated says that the CustomResourceDefinitions in the API server are older than the operator, so
+	// ReasonCRDOutdated means that the CustomResourceDefinitions in the API server are older than the operator, so
 	// that what it does could not be recorded.
 	ReasonCRDOutdated = "CRDOutdated"
-	// ReasonPollFailed says that the feed could not be fetched.
+	// ReasonPollFailed means that the feed could not be fetched.
 	ReasonPollFailed = "PollFailed"
-	// ReasonNotAFeed says that the URL answers with something that is no feed.
+	// ReasonNotAFeed means that the URL answers with something that is no feed.
 	ReasonNotAFeed = "NotAFeed"
-	// ReasonFeedGone says that the server answers 410 Gone: the feed has ended for good.
+	// ReasonFeedGone means that the server answers 410 Gone: the feed has ended for good.
 	ReasonFeedGone = "FeedGone"
-	// ReasonInvalidFilter says that an expression in spec.filters cannot work; the feed is not polled
+	// ReasonInvalidFilter means that an expression in spec.filters cannot work; the feed is not polled
 	// until it is corrected.
 	ReasonInvalidFilter = "InvalidFilter"
-	// ReasonInsecureCredentials says that a source's credentials would be sent by plain http; the feed is not
+	// ReasonInsecureCredentials means that a source's credentials would be sent by plain http; the feed is not
 	// polled until spec.url is one of https, or spec.allowInsecure is set.
 	ReasonInsecureCredentials = "InsecureCredentials"
-	// ReasonEvaluationFailed says that an expression that is right could not be evaluated for an entry.
+	// ReasonEvaluationFailed means that an expression that is right could not be evaluated for an entry.
 	ReasonEvaluationFailed = "EvaluationFailed"
-	// ReasonItemsNotCreated says that the feed was read, but the API server did not take its entries.
+	// ReasonItemsNotCreated means that the feed was read, but the API server did not accept its items.
 	ReasonItemsNotCreated = "ItemsNotCreated"
-	// ReasonStorageFull says that the feed was read, but the API server has no room left to write anything.
+	// ReasonStorageFull means that the feed was read, but the API server has no room left to write anything.
 	ReasonStorageFull = "StorageFull"
-	// ReasonQuotaExceeded says that the feed was read, but a ResourceQuota of the namespace admits no more.
+	// ReasonQuotaExceeded means that the feed was read, but a ResourceQuota of the namespace admits no more.
 	ReasonQuotaExceeded = "QuotaExceeded"
-	// ReasonNetworkDown says that the operator reaches no host any more, which is no fault of any feed.
+	// ReasonNetworkDown means that the operator reaches no host, so that no feed is counted as failing.
 	ReasonNetworkDown = "NetworkDown"
-	// ReasonWritesRefused says that the API server takes nothing that is written on FeedItems.
+	// ReasonWritesRefused means that the API server refuses all updates of FeedItems.
 	ReasonWritesRefused = "WritesRefused"
-	// ReasonRecovered says that something works again after it had failed.
+	// ReasonRecovered means that something works again after it had failed.
 	ReasonRecovered = "Recovered"
-	// ReasonActiveItemsLimit says that spec.maxActiveItems is reached.
+	// ReasonActiveItemsLimit means that spec.maxActiveItems is reached.
 	ReasonActiveItemsLimit = "ActiveItemsLimit"
-	// ReasonDailyItemsLimit says that spec.maxItemsPerDay is reached.
+	// ReasonDailyItemsLimit means that spec.maxItemsPerDay is reached.
 	ReasonDailyItemsLimit = "DailyItemsLimit"
-	// ReasonPartlyRead says that entries of the feed were left out because they could not be read.
+	// ReasonPartlyRead means that entries of the feed were left out because they could not be read.
 	ReasonPartlyRead = "PartlyRead"
-	// ReasonCredentialsMissing says that the Secret, or a key in it, is not there or cannot be used.
+	// ReasonCredentialsMissing means that the Secret, or a key in it, is not there or cannot be used.
 	ReasonCredentialsMissing = "CredentialsMissing"
-	// ReasonCredentialsRefused says that the other side does not accept the credentials.
+	// ReasonCredentialsRefused means that the service does not accept the credentials.
 	ReasonCredentialsRefused = "CredentialsRefused"
-	// ReasonConfigurationRefused says that the other side, or the operator, cannot work with the spec as it is.
+	// ReasonConfigurationRefused means that the service, or the operator, cannot work with the spec as it is.
 	ReasonConfigurationRefused = "ConfigurationRefused"
-	// ReasonCheckFailed says that the other side could not be asked whether all is well.
+	// ReasonCheckFailed means that the service could not be checked.
 	ReasonCheckFailed = "CheckFailed"
-	// ReasonCoolingDown says that the other side asked to be left alone for a while.
+	// ReasonCoolingDown means that the service is rate limited, and paused for a while.
 	ReasonCoolingDown = "CoolingDown"
-	// ReasonQuotaSpent says that the budget is spent.
+	// ReasonQuotaSpent means that the quota of the service is spent.
 	ReasonQuotaSpent = "QuotaSpent"
-	// ReasonTokensPerDaySpent says that spec.tokensPerDay is used up for today.
+	// ReasonTokensPerDaySpent means that spec.tokensPerDay is used up for today.
 	ReasonTokensPerDaySpent = "TokensPerDaySpent" //nolint:gosec // a reason, no credentials
-	// ReasonCircuitOpen says that so many calls have failed in a row that only a probe is made now and then.
+	// ReasonCircuitOpen means that too many calls have failed in a row, so that only probes are made.
 	ReasonCircuitOpen = "CircuitOpen"
-	// ReasonRetryRequested says that a person asked for a retry of all that had failed, of an Event.
+	// ReasonRetryRequested, of an Event, means that a person requested a retry of all that had failed.
 	ReasonRetryRequested = "RetryRequested"
-	// ReasonTokenMayNotRead says that the access token may post but not look at what was posted.
+	// ReasonTokenMayNotRead means that the access token may post but not read the account's posts.
 	ReasonTokenMayNotRead = "TokenMayNotRead"
-	// ReasonNotConfidential says that what is sent to a destination would be seen by more people than
-	// may be told of failures.
+	// ReasonNotConfidential means that posts of a destination are visible to more people than may read
+	// notifications.
 	ReasonNotConfidential = "NotConfidential"
-	// ReasonDestinationMissing says that a FeedDestination does not exist in the namespace.
+	// ReasonDestinationMissing means that a FeedDestination does not exist in the namespace.
 	ReasonDestinationMissing = "DestinationMissing"
-	// ReasonMemoryMissing says that the FeedMemory of a source that has been polled before is not there.
+	// ReasonMemoryMissing means that the FeedMemory of a source that has been polled before does not exist.
 	ReasonMemoryMissing = "MemoryMissing"
-	// ReasonMemoryDamaged says that a FeedMemory of a destination could not be read, of an Event: what was posted there, as
+	// ReasonMemoryDamaged means that a FeedMemory of a destination could not be read, of an Event: what was posted there, as
 	// far as no item says so, is forgotten.
 	ReasonMemoryDamaged = "MemoryDamaged"
-	// ReasonGUIDsShared says that GUIDs of the feed do not identify its entries.
+	// ReasonGUIDsShared means that GUIDs of the feed do not identify its entries.
 	ReasonGUIDsShared = "GUIDsShared"
-	// ReasonURLsShared says that links of the feed do not identify its entries.
+	// ReasonURLsShared means that links of the feed do not identify its entries.
 	ReasonURLsShared = "URLsShared"
-	// ReasonGUIDsAndURLsShared says that neither do.
+	// ReasonGUIDsAndURLsShared means that neither do.
 	ReasonGUIDsAndURLsShared = "GUIDsAndURLsShared"
 )
 
@@ -171,7 +171,7 @@ const (
 	PhaseFailed Phase = "Failed"
 )
 
-// Reason says why a FeedItem is not simply going well. It is empty when it is.
+// Reason is why a FeedItem is delayed, skipped or failed. It is empty while the item makes progress.
 //
 //	phase      reason                 cause
 //	Deferred   NotValuable            the provider found the article not worth a summary; it may change yet
@@ -211,7 +211,7 @@ const (
 	ReasonDeliveryUncertain    Reason = "DeliveryUncertain"
 )
 
-// Category says what kind of failure it was, which decides whether it is tried again.
+// Category is the kind of a failure, which decides whether it is retried.
 // +kubebuilder:validation:Enum=Network;RateLimit;API;Auth;Validation;Unknown
 type Category string
 
@@ -245,24 +245,24 @@ const (
 	StageNotify    Stage = "notify"
 )
 
-// Failure is one failure, written for a person and for machines. It never holds a secret, a
+// Failure describes one failure, for people and for machines. It never holds a secret, a
 // query string or a response body.
 type Failure struct {
 	// Category is the kind of failure.
 	// +required
 	Category Category `json:"category"`
 
-	// Type names the failure more exactly than its category, such as Timeout, HTTPStatus or NotAFeed.
+	// Type is more specific than the category, such as Timeout, HTTPStatus or NotAFeed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Type string `json:"type,omitempty"`
 
-	// Message says in words what happened.
+	// Message describes what happened.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message"`
 
-	// Retryable says whether the operator tries again by itself.
+	// Retryable is true if the operator retries automatically.
 	// +optional
 	Retryable bool `json:"retryable,omitempty"`
 

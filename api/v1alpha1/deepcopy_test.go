@@ -120,7 +120,7 @@ func shared(a, b reflect.Value) string {
 	return ""
 }
 
-// isEmpty says whether a pointer leads to nothing that could be changed: all such are one.
+// isEmpty reports whether a pointer leads to nothing that could be changed: all such are one.
 func isEmpty(pointer reflect.Type) bool {
 	return pointer.Kind() == reflect.Pointer && pointer.Elem().Size() == 0
 }

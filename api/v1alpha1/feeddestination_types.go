@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Visibility says who sees a post.
+// Visibility is who can see a post.
 // +kubebuilder:validation:Enum=public;unlisted;private;direct
 type Visibility string
 
@@ -21,7 +21,7 @@ const (
 	VisibilityDirect Visibility = "direct"
 )
 
-// Hashtags says which hashtags a post ends with.
+// Hashtags configures the hashtags at the end of a post.
 type Hashtags struct {
 	// FromCategories makes hashtags of the categories that the feed gives an entry.
 	// +optional
@@ -76,12 +76,12 @@ type MastodonDestination struct {
 	// +kubebuilder:validation:MaxLength=500
 	ContentWarning string `json:"contentWarning,omitempty"`
 
-	// Hashtags says which hashtags a post ends with. Default: none.
+	// Hashtags configures the hashtags at the end of a post. Default: none.
 	// +optional
 	Hashtags *Hashtags `json:"hashtags,omitempty"`
 }
 
-// FeedDestinationSpec says where posts go, and how they look.
+// FeedDestinationSpec is the desired state of a destination: where posts go, and how they look.
 // +kubebuilder:validation:XValidation:rule="has(self.mastodon)",message="name exactly one destination: mastodon"
 type FeedDestinationSpec struct {
 	// Mastodon is an account on a Mastodon server, or on another one that speaks its API.
@@ -116,7 +116,7 @@ type FeedDestinationSpec struct {
 	// +kubebuilder:validation:Maximum=100
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
 
-	// Retry says how often and when a failed post is tried again, for 7 days at most. Default: 10 times.
+	// Retry configures the retries of a failed post, for 7 days at most. Default: 10 retries.
 	// +optional
 	Retry *DeliveryRetryPolicy `json:"retry,omitempty"`
 
@@ -125,7 +125,7 @@ type FeedDestinationSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// DeliveryRetryPolicy says how often and when a failed post is tried again.
+// DeliveryRetryPolicy configures the retries of a failed post.
 // +kubebuilder:validation:XValidation:rule="!has(self.initialDelay) || !has(self.maxDelay) || duration(self.initialDelay) <= duration(self.maxDelay)",message="initialDelay (5m if not set) must not be above maxDelay (24h if not set)"
 type DeliveryRetryPolicy struct {
 	// MaxRetries is how many failed retries make the post be given up.
@@ -155,7 +155,7 @@ type DeliveryRetryPolicy struct {
 	Multiplier *int32 `json:"multiplier,omitempty"`
 }
 
-// DestinationServer is what the other side says of itself.
+// DestinationServer is what a destination's server reports about itself.
 type DestinationServer struct {
 	// Account that posts, such as @press@mastodon.example.
 	// +optional
@@ -171,29 +171,29 @@ type DestinationServer struct {
 	// +optional
 	MaxCharacters int32 `json:"maxCharacters,omitempty"`
 
-	// CharactersPerURL is what each link counts.
+	// CharactersPerURL is how many characters each link counts.
 	// +optional
 	CharactersPerURL int32 `json:"charactersPerURL,omitempty"`
 
-	// HonoursKeys says that the server makes no second post of one that is sent again within the hour.
+	// HonoursKeys is true if the server recognizes idempotency keys: a post that is sent again within the hour is not published twice.
 	// +optional
 	HonoursKeys bool `json:"honoursKeys,omitempty"`
 
-	// CanRead says that the token may look at what was posted.
+	// CanRead is true if the token may read the account's posts.
 	// +optional
 	CanRead bool `json:"canRead,omitempty"`
 }
 
-// FeedDestinationStatus is what is known about the destination.
+// FeedDestinationStatus is the observed state of the destination.
 type FeedDestinationStatus struct {
 	ServiceStatus `json:",inline"`
 
-	// Server is what the other side says of itself, as of the last check.
+	// Server is what the server reported about itself at the last check.
 	// +optional
 	Server *DestinationServer `json:"server,omitempty"`
 
-	// Delivered is how many posts of items were made so far, also those that were found when the answer to
-	// them was lost; notifications do not count. The counters are written at most every 30 seconds.
+	// Delivered is the number of items posted so far, including posts that were found after their answer
+	// was lost; notifications do not count. The counters are updated at most every 30 seconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Delivered int64 `json:"delivered,omitempty"`
@@ -225,11 +225,11 @@ type FeedDestination struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says where posts go.
+	// Spec is the desired state: where posts go.
 	// +required
 	Spec FeedDestinationSpec `json:"spec"`
 
-	// Status is what is known about it.
+	// Status is the observed state.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status FeedDestinationStatus `json:"status,omitzero"`
@@ -262,7 +262,7 @@ func (in *FeedDestination) SecretRef() *SecretReference {
 // Service returns the part of the status that providers and destinations have in common.
 func (in *FeedDestination) Service() *ServiceStatus { return &in.Status.ServiceStatus }
 
-// Suspended says whether a person has stopped every new post.
+// Suspended reports whether a person has stopped every new post.
 func (in *FeedDestination) Suspended() bool { return in.Spec.Suspend }
 
 // Timeout returns how long one request may take.

@@ -136,7 +136,7 @@ func TestAnItemsSpecNeverChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := server.Client.Patch(t.Context(), test.item.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":`+test.patch+`}`)))
-			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec is immutable: an item is what the feed said") {
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec is immutable: it is what the feed listed") {
 				t.Errorf("error is %v", err)
 			}
 		})

@@ -25,7 +25,7 @@ type SourceReference struct {
 }
 
 // FeedItemSpec is one entry of a feed, as the feed gave it. It never changes.
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable: an item is what the feed said"
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable: it is what the feed listed"
 type FeedItemSpec struct {
 	// SourceRef is the FeedSource that listed the entry.
 	// +required
@@ -36,8 +36,8 @@ type FeedItemSpec struct {
 	// +kubebuilder:validation:MaxLength=2048
 	GUID string `json:"guid,omitempty"`
 
-	// Identity is by what a destination knows the entry again to which it was posted before: hashes of what told it
-	// apart from the other entries of its feed when it was listed first. It is written by the operator only.
+	// Identity is how a destination recognizes an entry that was posted to it before: hashes of what distinguished
+	// it from the other entries of its feed when it was first listed. It is written by the operator only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Identity string `json:"identity,omitempty"`
@@ -64,7 +64,7 @@ type FeedItemSpec struct {
 	// +kubebuilder:validation:items:MaxLength=128
 	Categories []string `json:"categories,omitempty"`
 
-	// PublishedTime is when the entry was published, as the feed says; for a date in the future,
+	// PublishedTime is when the entry was published, according to the feed; for a date in the future,
 	// when the entry was first seen. Without a usable date it is not set, and the creation time of
 	// this object stands for it.
 	// +optional
@@ -83,8 +83,8 @@ type FeedItemSpec struct {
 	CompressedContent string `json:"compressedContent,omitempty"`
 }
 
-// FeedItemStatus is what has happened to the item so far. It holds facts, and what is missing
-// among them is what is done next.
+// FeedItemStatus is the observed state of the item. It records what was done; what is missing
+// is done next.
 type FeedItemStatus struct {
 	// Phase is where the item is in its life: Unprocessed (new), Deferred (tried, will be tried
 	// again), Pending (waits for its summary or a delivery), Processed (done) or Failed (for good).
@@ -92,12 +92,12 @@ type FeedItemStatus struct {
 	// +kubebuilder:default=Unprocessed
 	Phase Phase `json:"phase,omitempty"`
 
-	// Reason says why the item is not simply going well; empty when it is.
+	// Reason is why the item is delayed, skipped or failed; empty while it makes progress.
 	// +optional
 	Reason Reason `json:"reason,omitempty"`
 
-	// RetryCount is the number of failed attempts after the first one, automatic or forced,
-	// since the item was new or was last forced out of a final phase.
+	// RetryCount is the number of failed attempts after the first one, automatic or
+	// requested, since the item was new or was last retried out of a final phase.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	RetryCount int32 `json:"retryCount,omitempty"`
@@ -111,7 +111,7 @@ type FeedItemStatus struct {
 	// +optional
 	NextRetryTime *metav1.Time `json:"nextRetryTime,omitempty"`
 
-	// FirstFailureTime is when the item failed first since it was new or was last forced out of
+	// FirstFailureTime is when the item failed first since it was new or was last retried out of
 	// a final phase.
 	// +optional
 	FirstFailureTime *metav1.Time `json:"firstFailureTime,omitempty"`
@@ -125,7 +125,7 @@ type FeedItemStatus struct {
 	Failure *Failure `json:"failure,omitempty"`
 
 	// ProviderFailures are the failures of single providers, the last one of each, since the item
-	// was new or was last forced out of a final phase.
+	// was new or was last retried out of a final phase.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -154,21 +154,21 @@ type FeedItemStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 
-	// Notifications tell that the item has failed for good, one for each destination that the source
-	// named for that when it failed.
+	// Notifications report that the item has failed for good, one to each destination that
+	// spec.notifications of the source named when it failed.
 	// +optional
 	// +listType=map
 	// +listMapKey=destination
 	// +kubebuilder:validation:MaxItems=4
 	Notifications []Notification `json:"notifications,omitempty"`
 
-	// History is what the last ten attempts have come to, the newest last.
+	// History lists the results of the last ten attempts, the newest last.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	History []HistoryEntry `json:"history,omitempty"`
 
-	// LastHandledRetry is the value of the retry annotation that was acted on last.
+	// LastHandledRetry is the last value of the retry annotation that was handled.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	LastHandledRetry string `json:"lastHandledRetry,omitempty"`
@@ -181,7 +181,7 @@ type FeedItemStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// HistoryStatus is what an attempt has come to.
+// HistoryStatus is the result of an attempt.
 // +kubebuilder:validation:Enum=success;failed;retrying
 type HistoryStatus string
 
@@ -195,13 +195,13 @@ const (
 	HistoryRetrying HistoryStatus = "retrying"
 )
 
-// HistoryEntry is what one attempt has come to at one stage.
+// HistoryEntry is the result of one attempt at one stage.
 type HistoryEntry struct {
 	// Time is when the attempt ended.
 	// +required
 	Time metav1.Time `json:"time"`
 
-	// Stage is the part of the work that the attempt came to.
+	// Stage is the last stage that the attempt reached.
 	// +required
 	Stage Stage `json:"stage"`
 
@@ -213,13 +213,13 @@ type HistoryEntry struct {
 	// +optional
 	Category Category `json:"category,omitempty"`
 
-	// Retry says which retry it was: 0 is the first attempt. Deliveries count for themselves.
+	// Retry is the number of the retry: 0 is the first attempt. Deliveries are counted separately.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Retry int32 `json:"retry,omitempty"`
 
-	// Duration of the attempt, to the millisecond; not set where no attempt was made, or nobody has
-	// seen it begin.
+	// Duration of the attempt, to the millisecond; not set where no attempt was made, or its start
+	// is not known.
 	// +optional
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
@@ -253,11 +253,11 @@ type ProviderFailure struct {
 
 // Screening is a verdict on an article.
 type Screening struct {
-	// Valuable says that the article meets the source's criteria.
+	// Valuable is true if the article meets the source's criteria.
 	// +required
 	Valuable bool `json:"valuable"`
 
-	// Complete says that the page held the whole article.
+	// Complete is true if the page holds the whole article.
 	// +required
 	Complete bool `json:"complete"`
 
@@ -272,7 +272,7 @@ type Screening struct {
 	Provider string `json:"provider"`
 }
 
-// Passed says that the article is to be summarized. It is false for an article that was not screened.
+// Passed reports whether the article is to be summarized. It is false for an article that was not screened.
 func (s *Screening) Passed() bool { return s != nil && s.Valuable && s.Complete }
 
 // DeliveryState is where one post is.
@@ -308,7 +308,7 @@ type Delivery struct {
 	// +required
 	State DeliveryState `json:"state"`
 
-	// Key marks the post at the destination, so that one that is sent again is not posted again.
+	// Key is the idempotency key of the post, so that it is not published twice.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key,omitempty"`
@@ -327,7 +327,7 @@ type Delivery struct {
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
 	// FailedAttempts is the number of attempts that have failed, since the item was new or was last
-	// forced out of a final phase.
+	// retried out of a final phase.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	FailedAttempts int32 `json:"failedAttempts,omitempty"`
@@ -356,7 +356,7 @@ type Delivery struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// Ended says that nothing more happens to the delivery by itself.
+// Ended reports whether nothing more happens to the delivery by itself.
 func (d *Delivery) Ended() bool {
 	return d.State == DeliveryDone || d.State == DeliveryDead || d.State == DeliveryDropped || d.State == DeliveryAlreadyPosted
 }
@@ -419,7 +419,7 @@ type FeedItem struct {
 	// +required
 	Spec FeedItemSpec `json:"spec"`
 
-	// Status is what has happened to it so far.
+	// Status is the observed state.
 	// +optional
 	// +kubebuilder:default:={"phase":"Unprocessed"}
 	Status FeedItemStatus `json:"status,omitzero"`
@@ -449,7 +449,7 @@ func (in *FeedItem) LastCheck() metav1.Time {
 	return in.CreationTimestamp
 }
 
-// Terminal says whether nothing more happens to the item by itself.
+// Terminal reports whether nothing more happens to the item by itself.
 func (in *FeedItem) Terminal() bool {
 	return in.Status.Phase == PhaseProcessed || in.Status.Phase == PhaseFailed
 }

@@ -9,7 +9,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // whole, after the items of a poll were created, so that a crash in between repeats work and
 // loses nothing.
 type FeedMemoryData struct {
-	// URLHash says for which spec.url this was remembered, without naming it.
+	// URLHash is a hash of the spec.url that this was remembered for.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	URLHash string `json:"urlHash,omitempty"`
@@ -51,8 +51,8 @@ type FeedMemoryData struct {
 	// +kubebuilder:validation:MaxLength=253
 	Archive string `json:"archive,omitempty"`
 
-	// Version is the form of what follows. 2 has titles, and distrusts single values; what has no version
-	// is read as well.
+	// Version is the format of the following fields. 2 has titles, and distrusts single values; data
+	// without a version is read as well.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Version int32 `json:"version,omitempty"`
@@ -133,7 +133,7 @@ type PostedMemory struct {
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server"`
 
-	// Account that has posted, as far as the server tells. What another one has posted is remembered apart.
+	// Account that has posted, if the server reports it. What another one has posted is remembered apart.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Account string `json:"account,omitempty"`

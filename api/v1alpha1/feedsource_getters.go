@@ -73,12 +73,12 @@ func (in *FeedSource) Judges() []ProviderReference {
 	return in.Spec.Screening.Providers
 }
 
-// Delivers says whether the source names a destination.
+// Delivers reports whether the source names a destination.
 func (in *FeedSource) Delivers(destination string) bool {
 	return slices.ContainsFunc(in.Spec.Destinations, func(ref DestinationReference) bool { return ref.Name == destination })
 }
 
-// PostsAgain says whether the source wants entries posted to a destination that has a post of them already.
+// PostsAgain reports whether the source wants entries posted to a destination that has a post of them already.
 func (in *FeedSource) PostsAgain(destination string) bool {
 	return slices.ContainsFunc(in.Spec.Destinations, func(ref DestinationReference) bool {
 		return ref.Name == destination && ref.AlreadyPosted == AlreadyPostedAgain

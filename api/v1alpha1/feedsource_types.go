@@ -31,7 +31,7 @@ const (
 // MaxArticleBytes is as much as the largest feed has: the memory for documents has room for one such document at any time.
 const MaxArticleBytes = 10 << 20
 
-// ArticleSource says where the text of an article is taken from.
+// ArticleSource is where the text of an article is taken from.
 // +kubebuilder:validation:Enum=Auto;Page;Feed
 type ArticleSource string
 
@@ -63,7 +63,7 @@ type FeedHeader struct {
 	SecretKey string `json:"secretKey"`
 }
 
-// ArticlePolicy says where the text of an article is taken from.
+// ArticlePolicy configures where the text of an article is taken from.
 type ArticlePolicy struct {
 	// Source is Auto (the feed's own content when it has at least 1,000 characters, else the
 	// linked page), Page or Feed. Under Feed, the headline of an entry without content is the article;
@@ -82,7 +82,7 @@ type ArticlePolicy struct {
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 }
 
-// FilterAction says what becomes of the entries that a filter matches.
+// FilterAction is what happens to the entries that a filter matches.
 // +kubebuilder:validation:Enum=Keep;Drop
 type FilterAction string
 
@@ -95,7 +95,7 @@ const (
 
 // EntryFilter matches entries of a feed by an expression.
 type EntryFilter struct {
-	// Name of the filter, by which the source tells of it, such as no-job-offers.
+	// Name of the filter, as used in conditions and logs, such as no-job-offers.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -107,14 +107,14 @@ type EntryFilter struct {
 	// +required
 	Action FilterAction `json:"action"`
 
-	// Expression in CEL that says whether an entry matches, such as
+	// Expression in CEL that is true for entries that match, such as
 	// `'sports' in categories || title.fold().contains('football')`. It can use title, url, author, content
 	// (texts), categories (a list of texts) and published (a time, or null), and CEL's functions, those for
 	// texts among them. fold() makes lower case of a text, and full width and half width the same.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
-	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="expression must say something"
+	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="expression must not be empty"
 	Expression string `json:"expression"`
 }
 
@@ -127,7 +127,7 @@ type ProviderReference struct {
 	Name string `json:"name"`
 }
 
-// AlreadyPosted says what happens to an entry that was posted to a destination before.
+// AlreadyPosted defines what happens to an entry that was posted to a destination before.
 // +kubebuilder:validation:Enum=Skip;PostAgain
 type AlreadyPosted string
 
@@ -147,15 +147,15 @@ type DestinationReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// AlreadyPosted says what happens to an entry of this feed that was posted to the destination before, by this source
+	// AlreadyPosted defines what happens to an entry of this feed that was posted to the destination before, by this source
 	// before it was deleted and applied again, or by another one that reads the same url. Skip: it is not
-	// posted there again, and its delivery says AlreadyPosted with the URL of the first post. PostAgain: it is posted again.
+	// posted there again, and the state of its delivery is AlreadyPosted, with the URL of the first post. PostAgain: it is posted again.
 	// The destination remembers the last 20,000 posts for 90 days, also while it is deleted itself. Default: Skip.
 	// +optional
 	AlreadyPosted AlreadyPosted `json:"alreadyPosted,omitempty"`
 }
 
-// ScreeningPolicy says which entries are worth a summary.
+// ScreeningPolicy configures which entries are worth a summary.
 type ScreeningPolicy struct {
 	// Criteria in your own words, such as "New rules, deadlines and money that concern citizens. No
 	// ceremonies, no appointments, no lists of meetings." An AI provider judges each article by
@@ -175,7 +175,7 @@ type ScreeningPolicy struct {
 	Providers []ProviderReference `json:"providers,omitempty"`
 }
 
-// SummaryPolicy says what a summary should be like.
+// SummaryPolicy configures language, length and style of summaries.
 type SummaryPolicy struct {
 	// Language of the summaries as a BCP 47 tag, such as ja or pt-BR. Default: that of the
 	// article. The extractive provider always uses that of the article.
@@ -198,7 +198,7 @@ type SummaryPolicy struct {
 	MaxCharacters *int32 `json:"maxCharacters,omitempty"`
 }
 
-// RetryPolicy says how often and when a failed item is tried again.
+// RetryPolicy configures the retries of a failed item.
 // +kubebuilder:validation:XValidation:rule="!has(self.initialDelay) || !has(self.maxDelay) || duration(self.initialDelay) <= duration(self.maxDelay)",message="initialDelay (5m if not set) must not be above maxDelay (24h if not set)"
 type RetryPolicy struct {
 	// MaxRetries is how many failed retries make the item fail for good.
@@ -228,7 +228,7 @@ type RetryPolicy struct {
 	Multiplier *int32 `json:"multiplier,omitempty"`
 }
 
-// RetentionPolicy says how long finished items are kept, and how many of them.
+// RetentionPolicy configures how long finished items are kept, and how many of them.
 // +kubebuilder:validation:XValidation:rule="!has(self.keepLast) || !has(self.keepMost) || self.keepLast <= self.keepMost",message="keepLast (20 if not set) must not be above keepMost (1000 if not set)"
 type RetentionPolicy struct {
 	// Processed is how long a processed item is kept, from 1m to 8760h. Default: 168h (7 days).
@@ -262,7 +262,7 @@ type RetentionPolicy struct {
 	KeepMost *int32 `json:"keepMost,omitempty"`
 }
 
-// FeedSourceSpec says what to read, and what is done with it.
+// FeedSourceSpec is the desired state of a source: what to read, and what to do with it.
 // +kubebuilder:validation:XValidation:rule="!has(self.screening) || (has(self.providers) && size(self.providers) > 0) || (has(self.screening.providers) && size(self.screening.providers) > 0)",message="screening needs an AI provider that can judge: name one in providers or screening.providers (the built-in summarizer cannot)"
 // +kubebuilder:validation:XValidation:rule="!has(self.headers) || size(self.headers) == 0 || has(self.secretRef)",message="headers take their values from a Secret: name it in secretRef"
 type FeedSourceSpec struct {
@@ -300,7 +300,7 @@ type FeedSourceSpec struct {
 
 	// AllowInsecure lets credentials be sent to a URL with http://, where everybody on the way can read
 	// them: those of secretRef, and what url holds in parameters that are called like a credential, such as
-	// token. Without it such a source is not polled, and its condition says InsecureCredentials. Only for a
+	// token. Without it such a source is not polled, and its Ready condition has the reason InsecureCredentials. Only for a
 	// network that you trust. Default: false.
 	// +optional
 	AllowInsecure bool `json:"allowInsecure,omitempty"`
@@ -329,7 +329,7 @@ type FeedSourceSpec struct {
 	MaxActiveItems *int32 `json:"maxActiveItems,omitempty"`
 
 	// MaxItemsPerDay is how many items the source may create in a day, from midnight to midnight UTC. What is
-	// above waits in the feed for the next day, the oldest first, and the condition CreationPaused says so; what
+	// above waits in the feed for the next day, the oldest first, and the condition CreationPaused reports it; what
 	// leaves the feed before its turn is lost. Entries that spec.filters drops, and those of the first poll that are
 	// only remembered, do not count.
 	// +optional
@@ -342,18 +342,18 @@ type FeedSourceSpec struct {
 	// filters with Keep, at least one of these. Their order means nothing. Each entry is judged once, when
 	// it is new; one that is dropped counts as seen, and does not become an item later, whatever
 	// becomes of the filters. A filter that fails for an entry drops nothing, and the condition
-	// FiltersFailing says so.
+	// FiltersFailing reports it.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Filters []EntryFilter `json:"filters,omitempty"`
 
-	// Article says where the text of an article is taken from.
+	// Article configures where the text of an article is taken from.
 	// +optional
 	Article *ArticlePolicy `json:"article,omitempty"`
 
-	// Providers write the summaries. They stand in for each other in the order of this list.
+	// Providers write the summaries. They are tried in the order of this list.
 	// Without any, the built-in extractive summarizer is used.
 	// +optional
 	// +listType=map
@@ -361,12 +361,12 @@ type FeedSourceSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Providers []ProviderReference `json:"providers,omitempty"`
 
-	// Screening has each article judged before it is summarized. Without it every article is
+	// Screening judges each article before it is summarized. Without it, every article is
 	// summarized.
 	// +optional
 	Screening *ScreeningPolicy `json:"screening,omitempty"`
 
-	// Summary says what a summary should be like.
+	// Summary configures language, length and style of summaries.
 	// +optional
 	Summary *SummaryPolicy `json:"summary,omitempty"`
 
@@ -378,13 +378,13 @@ type FeedSourceSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Destinations []DestinationReference `json:"destinations,omitempty"`
 
-	// Notifications are the destinations that are told when an item fails for good. A Mastodon account
-	// must post with visibility direct or private: to another one nothing is sent.
+	// Notifications are the destinations that are notified when an item fails for good. A Mastodon
+	// account must post with visibility direct or private: another one gets no notifications.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:validation:XValidation:rule="self.all(told, !has(told.alreadyPosted))",message="alreadyPosted is for spec.destinations: a notification is no post of an entry"
+	// +kubebuilder:validation:XValidation:rule="self.all(ref, !has(ref.alreadyPosted))",message="alreadyPosted is for spec.destinations: a notification is no post of an entry"
 	Notifications []DestinationReference `json:"notifications,omitempty"`
 
 	// Publish serves the summaries as an Atom and a JSON feed, which everybody can read who reaches the
@@ -394,11 +394,11 @@ type FeedSourceSpec struct {
 	// +optional
 	Publish *bool `json:"publish,omitempty"`
 
-	// Retry says how often and when a failed item is tried again.
+	// Retry configures the retries of a failed item.
 	// +optional
 	Retry *RetryPolicy `json:"retry,omitempty"`
 
-	// Retention says how long finished items are kept, and how many of them.
+	// Retention configures how long finished items are kept, and how many of them.
 	// +optional
 	Retention *RetentionPolicy `json:"retention,omitempty"`
 }
@@ -408,7 +408,7 @@ type ItemCounts struct {
 	// Unprocessed items are new.
 	// +optional
 	Unprocessed int32 `json:"unprocessed"`
-	// Deferred items will be tried again.
+	// Deferred items will be retried.
 	// +optional
 	Deferred int32 `json:"deferred"`
 	// Pending items wait for a summary or a delivery.
@@ -417,7 +417,7 @@ type ItemCounts struct {
 	// Processed items are done.
 	// +optional
 	Processed int32 `json:"processed"`
-	// Failed items need a person.
+	// Failed items have failed for good: they need manual action.
 	// +optional
 	Failed int32 `json:"failed"`
 }
@@ -439,9 +439,9 @@ type ItemsToday struct {
 	Created int32 `json:"created,omitempty"`
 }
 
-// FeedSourceStatus is what is known about the source.
+// FeedSourceStatus is the observed state of the source.
 type FeedSourceStatus struct {
-	// ObservedGeneration is the generation of the spec that the conditions speak of.
+	// ObservedGeneration is the generation of the spec that the conditions refer to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -453,18 +453,18 @@ type FeedSourceStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// LastPollTime is when the feed was last asked for. While nothing changes it is written once
-	// an hour only.
+	// LastPollTime is when the feed was last polled. While nothing changes it is updated once an
+	// hour only.
 	// +optional
 	LastPollTime *metav1.Time `json:"lastPollTime,omitempty"`
 
-	// LastSuccessTime is when the feed was last read. While nothing changes it is written once
-	// an hour only.
+	// LastSuccessTime is when the feed was last read successfully. While nothing changes it is
+	// updated once an hour only.
 	// +optional
 	LastSuccessTime *metav1.Time `json:"lastSuccessTime,omitempty"`
 
 	// EffectiveInterval is the interval in force: spec.interval, made longer by failures, or by a
-	// feed that says for how long it will not change (ttl, Cache-Control, Expires; up to a day).
+	// feed that declares how long it stays fresh (ttl, Cache-Control, Expires; up to a day).
 	// +optional
 	EffectiveInterval *metav1.Duration `json:"effectiveInterval,omitempty"`
 
@@ -472,7 +472,7 @@ type FeedSourceStatus struct {
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 
-	// Title of the feed, as it calls itself.
+	// Title of the feed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Title string `json:"title,omitempty"`
@@ -502,35 +502,35 @@ type FeedSourceStatus struct {
 	// +optional
 	ItemsToday ItemsToday `json:"itemsToday,omitzero"`
 
-	// FilteredEntries is how many new entries spec.filters has dropped. What is not written yet
-	// when the operator crashes is not counted.
+	// FilteredEntries is how many new entries spec.filters has dropped. Those not yet written
+	// when the operator crashes are not counted.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	FilteredEntries int64 `json:"filteredEntries,omitempty"`
 
-	// LastHandledPoll is the value of the poll annotation that was acted on last.
+	// LastHandledPoll is the last value of the poll annotation that was handled.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	LastHandledPoll string `json:"lastHandledPoll,omitempty"`
 
-	// LastHandledRetry is the value of the retry annotation that was acted on last.
+	// LastHandledRetry is the last value of the retry annotation that was handled.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	LastHandledRetry string `json:"lastHandledRetry,omitempty"`
 
-	// ReleasedTime is when that was: what had failed of the source's items before is tried again.
+	// RetryRequestedTime is when that value was handled: items of the source whose last attempt failed before are retried.
 	// +optional
-	ReleasedTime *metav1.MicroTime `json:"releasedTime,omitempty"`
+	RetryRequestedTime *metav1.MicroTime `json:"retryRequestedTime,omitempty"`
 }
 
 // FeedSource is a feed that the operator reads. Each new entry becomes a FeedItem, which is
 // fetched, summarized and published; see `kubectl get feeditems`.
 //
-// To have it polled now, annotate it with any new value:
+// To poll it now, annotate it with any new value:
 //
 //	kubectl annotate feedsource NAME feeds.feed-operator.io/poll=1 --overwrite
 //
-// To have all its deferred and failed items tried again, annotate it likewise with
+// To retry all its deferred and failed items, annotate it in the same way with
 // feeds.feed-operator.io/retry.
 //
 // +kubebuilder:object:root=true
@@ -553,11 +553,11 @@ type FeedSource struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says what to read.
+	// Spec is the desired state: what to read.
 	// +required
 	Spec FeedSourceSpec `json:"spec"`
 
-	// Status is what is known about it.
+	// Status is the observed state.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status FeedSourceStatus `json:"status,omitzero"`

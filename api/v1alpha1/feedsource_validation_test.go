@@ -32,7 +32,7 @@ var withProvider = map[string]any{"spec.providers[].name": "gemini"}
 // toMastodon is the least that a destination of a source says.
 var toMastodon = map[string]any{"spec.destinations[].name": "mastodon"}
 
-// withCriteria says what articles are judged by.
+// withCriteria is what articles are judged by.
 var withCriteria = map[string]any{"spec.screening.criteria": "New rules."}
 
 func header(name, key string) map[string]any { return map[string]any{"name": name, "secretKey": key} }
@@ -148,7 +148,7 @@ var feedSourceRules = map[string]rule{
 		valid: []any{"true", "title.contains('字')", strings.Repeat("字", 4096)}, // whether it compiles, the operator says
 		invalid: []refusal{
 			{"", "should be at least 1 chars long"},
-			{" \n\t", "expression must say something"},
+			{" \n\t", "expression must not be empty"},
 			{strings.Repeat("x", 4097), "may not be more than 4096"},
 			{absent{}, "Required value"},
 		}}.beside(withFilter),

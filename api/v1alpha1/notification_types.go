@@ -23,21 +23,21 @@ const (
 	NotificationFailed NotificationState = "Failed"
 )
 
-// Notification tells one destination of a failure: that an item has failed for good, or that a service refuses
-// its credentials. What becomes of it changes nothing else about either.
+// Notification reports a failure to one destination: that an item has failed for good, or that a service
+// refuses its credentials. Its result changes nothing else on either.
 type Notification struct {
 	// Destination is the name of the FeedDestination.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Destination string `json:"destination"`
 
-	// State is Queued, Done (sent) or Failed (given up). Default: Done, for what an older version of the
-	// operator has noted on a service: there an item does the telling.
+	// State is Queued, Done (sent) or Failed (given up). Default: Done, for those that an older version
+	// of the operator recorded on a service: there an item sent them.
 	// +optional
 	// +kubebuilder:default=Done
 	State NotificationState `json:"state,omitempty"`
 
-	// Key marks the notification at the destination, so that one that is sent again is not posted again.
+	// Key is the idempotency key of the notification, so that it is not posted twice.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key,omitempty"`
@@ -70,8 +70,8 @@ type Notification struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// CredentialsNotice tells one destination that credentials are refused, once for all the items that fail for
-// that. It belongs to the service that they are refused by, so that it is sent whatever becomes of the items.
+// CredentialsNotice notifies one destination that credentials are refused, once for all the items that fail
+// for it. It belongs to the service that refuses them, so it does not depend on the items.
 type CredentialsNotice struct {
 	Notification `json:",inline"`
 
@@ -81,15 +81,15 @@ type CredentialsNotice struct {
 	Refused string `json:"refused"`
 }
 
-// MaxCredentialsNotices is how many destinations are told of one refusal at most.
+// MaxCredentialsNotices bounds how many destinations are notified of one refusal.
 const MaxCredentialsNotices = 64
 
-// Notifies says whether the source has a destination told of what fails for good.
+// Notifies reports whether the source notifies a destination of what fails for good.
 func (in *FeedSource) Notifies(destination string) bool {
 	return slices.ContainsFunc(in.Spec.Notifications, func(ref DestinationReference) bool { return ref.Name == destination })
 }
 
-// Confidential says whether what is sent to the destination is seen only by those whom its owner has
+// Confidential reports whether what is sent to the destination is seen only by those whom its owner has
 // let in: a Mastodon account must be set to post with visibility direct or private.
 func (in *FeedDestination) Confidential() bool {
 	mastodon := in.Spec.Mastodon

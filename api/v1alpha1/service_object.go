@@ -20,7 +20,7 @@ type ServiceObject interface {
 	Service() *ServiceStatus
 	// SecretRef names the Secret that holds the credentials; nil for a service that needs none.
 	SecretRef() *SecretReference
-	// Suspended says that the service is not to be called.
+	// Suspended means that the service is not to be called.
 	Suspended() bool
 	// Timeout bounds one call.
 	Timeout() time.Duration

@@ -30,10 +30,10 @@ func fullServiceStatus() v1alpha1.ServiceStatus {
 			Category: v1alpha1.CategoryRateLimit, Type: "Throttled", Message: "Asked too often.", Retryable: true,
 			Stage: v1alpha1.StageSummarize, Object: "gemini", Time: now, HTTPStatus: 429,
 		},
-		RefusedCredentials: "3e9b8f7c-0000-4000-8000-000000000001/12345",
-		ReleasedTime:       &metav1.MicroTime{Time: time.Date(2026, 1, 2, 3, 4, 5, 678_901_000, time.UTC)},
-		LastHandledRetry:   "monday",
-		ForcedTime:         &metav1.MicroTime{Time: time.Date(2026, 1, 2, 3, 5, 5, 678_901_000, time.UTC)},
+		RefusedCredentials:      "3e9b8f7c-0000-4000-8000-000000000001/12345",
+		CredentialsRestoredTime: &metav1.MicroTime{Time: time.Date(2026, 1, 2, 3, 4, 5, 678_901_000, time.UTC)},
+		LastHandledRetry:        "monday",
+		RetryRequestedTime:      &metav1.MicroTime{Time: time.Date(2026, 1, 2, 3, 5, 5, 678_901_000, time.UTC)},
 	}
 }
 
@@ -95,7 +95,7 @@ func TestAStatusInAManifestIsNotTaken(t *testing.T) {
 	namespace := server.Namespace(t)
 	for kind, claim := range map[string]map[string]any{
 		"FeedDestination": {"status.delivered": int64(9), "status.server.account": "@other@mastodon.example", "status.availability.state": "Down"},
-		"AIProvider":      {"status.tokens": int64(9), "status.releasedTime": "2026-01-02T03:04:05.000000Z", "status.availability.state": "Down"},
+		"AIProvider":      {"status.tokens": int64(9), "status.credentialsRestoredTime": "2026-01-02T03:04:05.000000Z", "status.availability.state": "Down"},
 		"FeedItem":        {"status.deliveries": []any{delivery(0)}, "status.articleHash": strings.Repeat("0", 64), "status.screening.valuable": true},
 	} {
 		t.Run(kind, func(t *testing.T) {

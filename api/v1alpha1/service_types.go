@@ -5,16 +5,16 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AvailabilityState says whether a provider or a destination may be called.
-// +kubebuilder:validation:Enum=Ready;CoolingDown;QuotaSpent;Open;Down
+// AvailabilityState is whether a provider or a destination may be called.
+// +kubebuilder:validation:Enum=Ready;CoolingDown;QuotaSpent;CircuitOpen;Down
 type AvailabilityState string
 
-// Availability says whether a provider or a destination may be called, and since how many failures.
+// Availability is whether a provider or a destination may be called, and after how many failures in a row.
 type Availability struct {
-	// State is Ready; CoolingDown (asked to be left alone), QuotaSpent (the budget is
-	// spent: the service's own, or, with failures 0, spec.tokensPerDay) or Open
-	// (too many failures in a row; one call at a time is tried when the time has come); or Down
-	// (until somebody changes the credentials or the spec).
+	// State is Ready; CoolingDown (rate limited), QuotaSpent (the quota is spent: the
+	// service's own, or, with failures 0, spec.tokensPerDay) or CircuitOpen (too
+	// many failures in a row; after until, one call at a time is made as a probe); or Down
+	// (until the credentials or the spec are changed).
 	// +required
 	State AvailabilityState `json:"state"`
 
@@ -22,7 +22,7 @@ type Availability struct {
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 
-	// Failures in a row that have led here.
+	// Failures in a row that have led to this state.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Failures int32 `json:"failures,omitempty"`
@@ -40,9 +40,9 @@ type CategoryCount struct {
 	Count int64 `json:"count"`
 }
 
-// ServiceStatus is what is known about a service that the operator calls: a provider or a destination.
+// ServiceStatus is the observed state of a service that the operator calls: a provider or a destination.
 type ServiceStatus struct {
-	// ObservedGeneration is the generation of the spec that the conditions speak of.
+	// ObservedGeneration is the generation of the spec that the conditions refer to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -54,21 +54,21 @@ type ServiceStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Availability says whether the service may be called now. It survives a restart.
+	// Availability is whether the service may be called now. It survives a restart.
 	// +optional
 	Availability *Availability `json:"availability,omitempty"`
 
-	// CheckedTime is when the service last answered what it is asked about itself.
+	// CheckedTime is when the service was last checked successfully.
 	// +optional
 	CheckedTime *metav1.Time `json:"checkedTime,omitempty"`
 
-	// CheckedFor names whom that was, and the version of the Secret: what one server has said is not
-	// believed of another.
+	// CheckedFor identifies the server, account and version of the Secret that were checked: the
+	// result of one does not hold for another.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	CheckedFor string `json:"checkedFor,omitempty"`
 
-	// Failures of calls so far, by category. The counters are written at most every 30 seconds.
+	// Failures of calls so far, by category. The counters are updated at most every 30 seconds.
 	// +optional
 	// +listType=map
 	// +listMapKey=category
@@ -80,32 +80,32 @@ type ServiceStatus struct {
 	LastFailure *Failure `json:"lastFailure,omitempty"`
 
 	// RefusedCredentials is the version of the Secret (UID and resourceVersion) that was refused,
-	// while the service is Down for it. A newer version is tried by itself.
+	// while the service is Down for it. A newer version is tried automatically.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	RefusedCredentials string `json:"refusedCredentials,omitempty"`
 
-	// CredentialsNotices tell that credentials are refused: each destination of spec.notifications of the sources
-	// whose items fail for it, once. A cure drops those that are not sent; the others stay until other
-	// credentials are refused.
+	// CredentialsNotices are the notifications that credentials are refused, one for each destination in
+	// spec.notifications of the sources whose items fail for it. Once the credentials are accepted,
+	// those not sent are dropped; the others stay until other credentials are refused.
 	// +optional
 	// +listType=map
 	// +listMapKey=destination
 	// +kubebuilder:validation:MaxItems=64
 	CredentialsNotices []CredentialsNotice `json:"credentialsNotices,omitempty"`
 
-	// ReleasedTime is when something that had been wrong was cured: items that had failed for it
-	// before are tried again.
+	// CredentialsRestoredTime is when credentials that had been refused were last replaced, by a new Secret
+	// or a changed spec: items that had failed for them before are retried.
 	// +optional
-	ReleasedTime *metav1.MicroTime `json:"releasedTime,omitempty"`
+	CredentialsRestoredTime *metav1.MicroTime `json:"credentialsRestoredTime,omitempty"`
 
-	// LastHandledRetry is the value of the retry annotation that was acted on last.
+	// LastHandledRetry is the last value of the retry annotation that was handled.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	LastHandledRetry string `json:"lastHandledRetry,omitempty"`
 
-	// ForcedTime is when that was: items whose last attempt had failed there before, for whatever
-	// reason, are tried again.
+	// RetryRequestedTime is when that value was handled: items whose last attempt failed here before, for
+	// whatever reason, are retried.
 	// +optional
-	ForcedTime *metav1.MicroTime `json:"forcedTime,omitempty"`
+	RetryRequestedTime *metav1.MicroTime `json:"retryRequestedTime,omitempty"`
 }

@@ -33,8 +33,8 @@ func serviceRules(kind string) map[string]rule {
 	const notices = "status.credentialsNotices"
 	return merge(failureRules(kind, "status.lastFailure", nil), toldRules(kind, notices, aCredentialsNotice), map[string]rule{
 		kind + ": it has up to eight conditions":                 lists(kind, "status.conditions", 8, condition).unique(condition(0)),
-		kind + ": its availability is one of five":               choices(kind, "status.availability.state", "Ready", "CoolingDown", "QuotaSpent", "Open", "Down"),
-		kind + ": an availability has a state":                   {kind: kind, field: "status.availability.state", valid: []any{"Open"}, invalid: []refusal{{absent{}, "Required value"}}},
+		kind + ": its availability is one of five":               choices(kind, "status.availability.state", "Ready", "CoolingDown", "QuotaSpent", "CircuitOpen", "Down"),
+		kind + ": an availability has a state":                   {kind: kind, field: "status.availability.state", valid: []any{"CircuitOpen"}, invalid: []refusal{{absent{}, "Required value"}}},
 		kind + ": it has failed 0 or more times in a row":        counts(kind, "status.availability.failures", 0).beside(anAvailability),
 		kind + ": its failures are counted by six categories":    lists(kind, "status.failures", 6, categoryCount).unique(categoryCount(0)),
 		kind + ": failures are counted by a category":            categories(kind, "status.failures[].category").beside(aCategoryCount),

@@ -969,8 +969,8 @@ func (in *FeedSourceStatus) DeepCopyInto(out *FeedSourceStatus) {
 	}
 	out.Items = in.Items
 	out.ItemsToday = in.ItemsToday
-	if in.ReleasedTime != nil {
-		in, out := &in.ReleasedTime, &out.ReleasedTime
+	if in.RetryRequestedTime != nil {
+		in, out := &in.RetryRequestedTime, &out.RetryRequestedTime
 		*out = (*in).DeepCopy()
 	}
 }
@@ -1348,12 +1348,12 @@ func (in *ServiceStatus) DeepCopyInto(out *ServiceStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	if in.ReleasedTime != nil {
-		in, out := &in.ReleasedTime, &out.ReleasedTime
+	if in.CredentialsRestoredTime != nil {
+		in, out := &in.CredentialsRestoredTime, &out.CredentialsRestoredTime
 		*out = (*in).DeepCopy()
 	}
-	if in.ForcedTime != nil {
-		in, out := &in.ForcedTime, &out.ForcedTime
+	if in.RetryRequestedTime != nil {
+		in, out := &in.RetryRequestedTime, &out.RetryRequestedTime
 		*out = (*in).DeepCopy()
 	}
 }

@@ -22,8 +22,8 @@ func newRetry(cluster *cluster) *cobra.Command {
 	var source string
 	command := &cobra.Command{
 		Use:   "retry [ITEM | source/NAME | provider/NAME | destination/NAME]...",
-		Short: "Have what has failed tried again now",
-		Long: `Have what has failed tried again now, by a new value of the annotation feeds.feed-operator.io/retry: an item; all
+		Short: "Retry what has failed now",
+		Long: `Retry what has failed now, by a new value of the annotation feeds.feed-operator.io/retry: an item; all
 deferred and failed items of a source; or all that failed last at a provider or a destination, whose pauses
 end. With --all, all items of the namespace that have failed or wait after a failure; --source and --failed
 narrow that down. What was posted is not posted again, but for items with the reason DeliveryUncertain:
@@ -73,7 +73,7 @@ look first whether their posts are there.`,
 func checkRetry(args []string, all, failed bool, source string) error {
 	switch {
 	case all && len(args) > 0:
-		return usageError{errors.New("name what is to be tried again, or --all, but not both")}
+		return usageError{errors.New("name what to retry, or --all, but not both")}
 	case !all && (failed || source != ""):
 		return usageError{errors.New("--source and --failed go with --all")}
 	case !all && len(args) == 0:
@@ -119,7 +119,7 @@ func retryAll(command *cobra.Command, c client.Client, namespace, source string,
 		}
 	}
 	if len(names) == 0 {
-		command.Println("There is nothing to try again.")
+		command.Println("There is nothing to retry.")
 	}
 	return nil
 }
@@ -128,12 +128,12 @@ func newPoll(cluster *cluster) *cobra.Command {
 	var all bool
 	command := &cobra.Command{
 		Use:     "poll SOURCE...",
-		Short:   "Have sources polled now",
-		Long:    "Have sources polled now, by a new value of the annotation feeds.feed-operator.io/poll.",
+		Short:   "Poll sources now",
+		Long:    "Poll sources now, by a new value of the annotation feeds.feed-operator.io/poll.",
 		Example: "  kubectl feed poll ministry-press",
 		RunE: func(command *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return usageError{errors.New("name the FeedSources that are to be polled, or --all")}
+				return usageError{errors.New("name the FeedSources to poll, or --all")}
 			}
 			connected, namespace, err := cluster.connect()
 			if err != nil {

@@ -81,7 +81,7 @@ func list[L any, P interface {
 	}
 }
 
-// notFound says what kubectl says, and in which namespace that was.
+// notFound returns what kubectl says, and in which namespace that was.
 func notFound(err error, namespace string) error {
 	if client.IgnoreNotFound(err) == nil {
 		return fmt.Errorf("%w in the namespace %s", err, namespace)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command kubectl-feed is `kubectl feed`: it shows what would become of a feed, carries subscriptions in and
-// out, and says how all is going.
+// out, and reports how all is going.
 package main
 
 import (
@@ -65,11 +65,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, complain io.Writ
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-feed",
-		Short: "Try feeds out, carry subscriptions in and out, and see how all is going",
-		Long: `Try feeds out, carry subscriptions in and out, and see how all is going.
+		Short: "Preview feeds, import and export subscriptions, and show the status",
+		Long: `Preview feeds, import and export subscriptions, and show the status.
 
-It ends with 0 when all went well, with 1 when something could not be done, such as a feed
-that cannot be read, and with 2 when the command line is wrong.`,
+The exit status is 0 on success, 1 when something could not be done, such as a feed that
+cannot be read, and 2 when the command line is wrong.`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

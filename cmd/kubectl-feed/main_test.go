@@ -184,7 +184,7 @@ func TestWhatIsNamedIsTriedAgain(t *testing.T) {
 		item(press, "new", v1alpha1.PhaseUnprocessed, ""), item(press, "waits", v1alpha1.PhasePending, v1alpha1.ReasonWaiting),
 		item(press, "skipped", v1alpha1.PhaseProcessed, v1alpha1.ReasonNotValuable), item(other, "other-failed", v1alpha1.PhaseFailed, v1alpha1.ReasonInvalidContent))
 
-	if said := well(t, namespace, "", "retry", "failed"); !strings.Contains(said, "item/failed: it is tried again, with all its retries") {
+	if said := well(t, namespace, "", "retry", "failed"); !strings.Contains(said, "item/failed: it is retried, with all its retries") {
 		t.Errorf("it says %s", said)
 	}
 	first := tokens(t, namespace)
@@ -241,7 +241,7 @@ func TestStatusSaysHowAllIsGoing(t *testing.T) {
 	said := well(t, namespace, "", "status")
 	for _, part := range []string{
 		"SOURCE   LAST POLL", "press    10m ago     in 49m", "PollFailed: The server answered 503", "fresh    never       now", "not seen by the operator yet",
-		"0 unprocessed, 1 pending, 0 deferred, 0 processed, 1 failed", "The oldest that is not done, for ", ": open, pending (Waiting)", "What they wait for: 1 Waiting",
+		"0 unprocessed, 1 pending, 0 deferred, 0 processed, 1 failed", "Oldest unfinished item, for ", ": open, pending (Waiting)", "Waiting for: 1 Waiting",
 		"在来作物の種子   There was no answer within 30s.", "kubectl feed retry NAME", "Providers: 0 of 1 available", "gemini          in 3h", "QuotaSpent: The quota is spent",
 	} {
 		if !strings.Contains(said, part) {
@@ -309,7 +309,7 @@ func TestItEndsAsItSays(t *testing.T) {
 		{[]string{"retry"}, 2, "--all"},
 		{[]string{"retry", "x", "--all"}, 2, "not both"},
 		{[]string{"retry", "--failed"}, 2, "go with --all"},
-		{[]string{"retry", "pod/x"}, 2, "nothing that can be tried again"},
+		{[]string{"retry", "pod/x"}, 2, "cannot be retried"},
 		{[]string{"poll"}, 2, "--all"},
 	} {
 		code, out, complaint := feed(t, "default", "", test.args...)

@@ -120,7 +120,7 @@ func (f *previewFlags) run(command *cobra.Command, args []string, cluster *clust
 	}
 	out := outbound.New(outbound.Config{
 		UserAgent:  "feed-operator/" + version + " (preview; +https://github.com/feed-operator/feed-operator)",
-		AllowCIDRs: allowed, AllowHTTP: f.allowHTTP, Refused: tellRefusals(command.ErrOrStderr()),
+		AllowCIDRs: allowed, AllowHTTP: f.allowHTTP, Refused: logRefusals(command.ErrOrStderr()),
 	})
 	previewer := &preview.Previewer{
 		Objects: objects, Outbound: out, Providers: connect.Providers(out), Destinations: connect.Destinations(out),
@@ -132,9 +132,9 @@ func (f *previewFlags) run(command *cobra.Command, args []string, cluster *clust
 	return preview.Write(command.Context(), command.OutOrStdout(), previewer, sources)
 }
 
-// tellRefusals tells once of each address that is not connected to, and what would allow it: it is the
+// logRefusals tells once of each address that is not connected to, and what would allow it: it is the
 // network of who runs this.
-func tellRefusals(to io.Writer) func(host string, address netip.Addr, because string) {
+func logRefusals(to io.Writer) func(host string, address netip.Addr, because string) {
 	var told sync.Map
 	return func(host string, address netip.Addr, because string) {
 		if _, before := told.LoadOrStore(address, true); !before {

@@ -17,10 +17,10 @@ func newStatus(cluster *cluster) *cobra.Command {
 	var everywhere bool
 	command := &cobra.Command{
 		Use:   "status [SOURCE]",
-		Short: "Say how all is going: what is polled, what waits, and what needs you",
-		Long: `Say how all is going: when each source was polled and will be, and what is wrong with it; how many items there
-are in each phase, and for what they wait; what failed for good, and how to have it tried again; and which
-providers and destinations are not available, and until when.`,
+		Short: "Show the status: what is polled, what waits, and what needs attention",
+		Long: `Show the status: when each source was polled and will be, and what is wrong with it; how many items there are
+in each phase, and what they wait for; what failed for good, and how to retry it; and which providers and
+destinations are not available, and until when.`,
 		Example: `  kubectl feed status
   kubectl feed status ministry-press -n press
   kubectl feed status -A`,

@@ -30,7 +30,7 @@ func newImport(cluster *cluster) *cobra.Command {
 		Short: "Turn the subscriptions of a feed reader (OPML) into FeedSources",
 		Long: `Turn the subscriptions of a feed reader, exported as OPML, into FeedSources, as YAML on standard output. No
 cluster is needed. What is no feed, or there twice, is passed over with a note. A feed that cannot
-become a FeedSource, as one with a password in its URL, is told of, and the command ends with 1.
+become a FeedSource, as one with a password in its URL, is reported, and the exit status is 1.
 
 The names are made of the titles, or of the URLs where a title has too few Latin letters; the same list gives
 the same names. Titles and folders are kept as annotations, for kubectl feed export.`,
@@ -168,7 +168,7 @@ func addEverywhere(command *cobra.Command, everywhere *bool) {
 	command.Flags().BoolVarP(everywhere, "all-namespaces", "A", false, "in all namespaces")
 }
 
-// in says where objects are listed.
+// in returns where objects are listed.
 func in(namespace string, everywhere bool) []client.ListOption {
 	if everywhere {
 		return nil

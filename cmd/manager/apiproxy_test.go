@@ -40,9 +40,9 @@ type apiProxy struct {
 // trap catches the first write of a delivery's state.
 type trap struct {
 	state v1alpha1.DeliveryState
-	// answered says that the write reaches the API server, and that it is the answer that is held.
+	// answered means that the write reaches the API server, and that it is the answer that is held.
 	answered bool
-	// broken says that the connection breaks instead of the answer being held.
+	// broken is set if the connection breaks instead of the answer being held.
 	broken bool
 
 	sprung chan struct{}

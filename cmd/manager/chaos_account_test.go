@@ -52,7 +52,7 @@ func (n *town) account(t *testing.T) {
 	t.Logf("%d stories, %d posts and %d notices are accounted for, after %s", stories, posts, notices, n.plan.counts())
 }
 
-// accountOf says what is wrong with a story.
+// accountOf returns what is wrong with a story.
 func (n *town) accountOf(story *story, destinations []string) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	items := n.chronicle.itemsOf(story.name)
@@ -118,7 +118,7 @@ func there(item chronicledItem) int {
 	return 1
 }
 
-// inShort says of posts what tells them apart.
+// inShort reports for posts what tells them apart.
 func inShort(posts []mastodontest.Post) string {
 	var b strings.Builder
 	for _, post := range posts {

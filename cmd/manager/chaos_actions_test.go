@@ -53,7 +53,7 @@ var actions = []action{
 	{5, func(p *planner) { p.person("deletes the item of", (*town).deleteItem) }},
 	{5, func(p *planner) { p.person("retries the item of", (*town).retryItem) }},
 	{9, (*planner).retryOthers},
-	{3, func(p *planner) { p.pollAgain() }},
+	{3, func(p *planner) { p.scheduleRewrite() }},
 
 	{2, (*planner).reapply},
 }
@@ -220,7 +220,7 @@ func (p *planner) retryOthers() {
 	p.step(p.now, "a person acted", fmt.Sprintf("a person retries %s", name), func(t *town) string { t.retry(name); return "" })
 }
 
-func (p *planner) pollAgain() {
+func (p *planner) scheduleRewrite() {
 	name := p.feed()
 	p.step(p.now, "a person acted", fmt.Sprintf("a person has %s polled", name), func(t *town) string { t.poll(name); return "" })
 }

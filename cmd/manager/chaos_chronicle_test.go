@@ -52,7 +52,7 @@ type chronicledItem struct {
 	// last state that was seen of it.
 	last    *v1alpha1.FeedItem
 	deleted bool
-	// unwanted says that a person has deleted it, or was about to when it was removed.
+	// unwanted is set if a person has deleted it, or was about to when it was removed.
 	unwanted bool
 	// notices are the keys of all notices that were ever queued, by what was last seen of them.
 	notices map[string]v1alpha1.NotificationState
@@ -223,7 +223,7 @@ func (c *chronicle) uncounted(destination string) int64 {
 	return missing
 }
 
-// forgotten says that a post of an item that was deleted may be forgotten. A destination writes down what was posted there within a minute
+// forgotten reports whether a post of an item that was deleted may be forgotten. A destination writes down what was posted there within a minute
 // where it can, and not what may have been posted: who goes on after a replica has gone knows nothing of that.
 func (c *chronicle) forgotten(item chronicledItem, destination string) bool {
 	const atMost = time.Minute + longestOutage

@@ -26,13 +26,13 @@ const fewestStories = 3
 // story is what a feed tells, however it lists it: one item, and one post at each account.
 type story struct {
 	name string
-	// spoiled says that the model refuses to write about it.
+	// spoiled is set if the model refuses to write about it.
 	spoiled bool
-	// anonymous says that it is listed without a GUID.
+	// anonymous is set if it is listed without a GUID.
 	anonymous bool
 	// edition counts the changes of its text, and guid and link those of what identifies it.
 	edition, guid, link int
-	// listed says that the feed lists it now, and twice that it does so twice.
+	// listed means that the feed lists it now, and twice that it does so twice.
 	listed, twice bool
 }
 

@@ -146,7 +146,7 @@ func (p *planner) step(at time.Duration, kind, says string, do func(*town) strin
 	p.plan.steps = append(p.plan.steps, step{at: at, kind: kind, says: says, do: do})
 }
 
-// counts says how often what is done.
+// counts returns how often what is done.
 func (p *plan) counts() string {
 	counted := map[string]int{}
 	for _, one := range p.steps {

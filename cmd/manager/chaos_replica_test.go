@@ -142,7 +142,7 @@ func (r *keptReplica) want(wanted bool) {
 	r.changed = make(chan struct{})
 }
 
-// ended says that the replica is not there.
+// ended reports whether the replica is not there.
 func (r *keptReplica) ended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

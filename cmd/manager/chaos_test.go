@@ -62,7 +62,7 @@ func TestChaos(t *testing.T) {
 		kept.begin()
 	}
 	n.untilOpen(t)
-	n.carryOut(t)
+	n.runDelivery(t)
 	n.heal()
 	n.untilAtRest(t, "all is healed, and the feeds list everything")
 	n.epilogue(t)
@@ -89,7 +89,7 @@ func chaosAsked(t *testing.T) (seed uint64, duration time.Duration, asked bool) 
 	return seed, duration, asked
 }
 
-// describe says what does not change during the plan.
+// describe returns what does not change during the plan.
 func (p *plan) describe() string {
 	text := string(p.crew)
 	for _, name := range accountNames {
@@ -128,8 +128,8 @@ func (n *town) eventually(t *testing.T, check func(context.Context) error) {
 	})
 }
 
-// carryOut does what the plan says, when it says it.
-func (n *town) carryOut(t *testing.T) {
+// runDelivery does what the plan says, when it says it.
+func (n *town) runDelivery(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	for _, next := range n.plan.steps {
@@ -221,7 +221,7 @@ func (n *town) sourcesAtRest(ctx context.Context, polled map[string]string) erro
 	return nil
 }
 
-// itemsAtRest says which items have not ended as they should. What was given up while all was disturbed a person retries, once: helped holds the
+// itemsAtRest returns which items have not ended as they should. What was given up while all was disturbed a person retries, once: helped holds the
 // versions of which that is done.
 func (n *town) itemsAtRest(ctx context.Context, helped map[string]bool) error {
 	n.collect()
@@ -251,7 +251,7 @@ func (n *town) itemsAtRest(ctx context.Context, helped map[string]bool) error {
 	return ctx.Err()
 }
 
-// hasEnded says that an item has ended as it should, and that all is told that is to be.
+// hasEnded reports whether an item has ended as it should, and that all is told that is to be.
 func hasEnded(item *v1alpha1.FeedItem, spoiled bool) bool {
 	if !spoiled {
 		return item.Status.Phase == v1alpha1.PhaseProcessed

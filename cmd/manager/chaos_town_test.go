@@ -63,7 +63,7 @@ type town struct {
 	networks  map[string]*network
 	replicas  map[string]*keptReplica
 
-	// apiDisturbed says that the API server may not take writes.
+	// apiDisturbed means that the API server may not take writes.
 	apiDisturbed atomic.Bool
 	// interrupted is closed when a person ends the test; nil where nobody can.
 	interrupted <-chan struct{}
@@ -245,7 +245,7 @@ func (n *town) deleteItem(story string) string {
 	return fmt.Sprintf("%s, which is %s", item.Name, item.Status.Phase)
 }
 
-// remembered says whether the memory of an item's source knows of its story.
+// remembered reports whether the memory of an item's source knows of its story.
 func (n *town) remembered(item *v1alpha1.FeedItem) bool {
 	var memories v1alpha1.FeedMemoryList
 	if err := server.Client.List(n.ctx, &memories, client.InNamespace(n.namespace)); err != nil {

@@ -40,7 +40,7 @@ func (k *timekeeper) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable.
 func (k *timekeeper) Start(ctx context.Context) error {
 	k.clock.Keep(ctx, k.ask, func(ahead time.Duration) {
-		ctrl.Log.WithName("clock").Info("The clock of this machine differs from the API server's, which counts",
+		ctrl.Log.WithName("clock").Info("Clock of this machine differs from the API server's, which is used",
 			"apiServerAhead", ahead.Round(time.Second).String())
 	})
 	return nil

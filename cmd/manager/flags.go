@@ -105,9 +105,9 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	return f, false, f.check()
 }
 
-// tooTalkative is the first level of logging at which what is read from the API server is logged,
+// revealingLogLevel is the first level of logging at which what is read from the API server is logged,
 // Secrets included.
-const tooTalkative = zapcore.Level(-6)
+const revealingLogLevel = zapcore.Level(-6)
 
 func parseCIDRs(flag string, texts []string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
@@ -133,7 +133,7 @@ func parseBaseURL(text string) (*url.URL, error) {
 }
 
 func (f *flags) check() error {
-	if f.log.Level != nil && f.log.Level.Enabled(tooTalkative) {
+	if f.log.Level != nil && f.log.Level.Enabled(revealingLogLevel) {
 		return errors.New("--zap-log-level must not be above 5: from 6 on, what is read from the API server is logged, Secrets included")
 	}
 	for name, value := range map[string]int{"workers": f.workers, "poll-workers": f.pollWorkers, "requests-per-host": f.requestsPerHost} {

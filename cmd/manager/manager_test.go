@@ -210,7 +210,7 @@ func (m *moment) untilSeen(t *testing.T, state func(*v1alpha1.FeedItem) bool) v1
 	return v1alpha1.FeedItem{}
 }
 
-// ends says how often the item was seen to become Processed.
+// ends returns how often the item was seen to become Processed.
 func (m *moment) ends() int { return m.processed }
 
 func TestFlagsThatMakeNoSenseAreExplained(t *testing.T) {

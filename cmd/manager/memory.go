@@ -46,7 +46,7 @@ func growth(live uint64) int {
 	if live >= smallHeap {
 		return usual
 	}
-	return int(min(max(usual, 100*(smallHeap-live)/max(live, 1)), most)) //nolint:gosec // at most 1000
+	return int(min(max(usual, 100*(smallHeap-live)/max(live, 1)), most))
 }
 
 // afterEachCollection calls a function each time that the heap was collected, one call after the other.

@@ -46,7 +46,7 @@ type network struct {
 // link is a connection, and the one to the server that belongs to it.
 type link struct {
 	client, server *net.TCPConn
-	// torn says that something of what was sent over it is lost. It needs the network's lock.
+	// torn is set if something of what was sent over it is lost. It needs the network's lock.
 	torn bool
 }
 
@@ -171,7 +171,7 @@ func (n *network) carry(connection *link, from, to *net.TCPConn, lost ...fault) 
 	}
 }
 
-// lose says which fault swallows what was sent over a connection; healthy for none.
+// lose returns which fault swallows what was sent over a connection; healthy for none.
 func (n *network) lose(connection *link, lost []fault) fault {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -27,7 +27,7 @@ func (r *Reconciler) notify(ctx context.Context, turn *schedule.Turn, item *v1al
 	var next time.Time
 	for _, row := range item.DeepCopy().Status.Notifications {
 		at, open := lifecycle.NotificationDue(&row, now)
-		if !open || r.Notifier.UnderWay.Has(item, row.Destination) {
+		if !open || r.Notifier.InFlight.Has(item, row.Destination) {
 			continue
 		}
 		if at.After(now) {
@@ -77,7 +77,7 @@ func (r *Reconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.Notifica
 		Record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
 			return r.Results.RecordNotification(ctx, item, outcome)
 		},
-		LookAgain: func(after time.Duration) { r.Waker.ItemLater(client.ObjectKeyFromObject(item), after) },
+		RequeueAfter: func(after time.Duration) { r.Waker.ItemLater(client.ObjectKeyFromObject(item), after) },
 	}
 }
 
@@ -88,7 +88,7 @@ func lastErrorOf(item *v1alpha1.FeedItem) string {
 	return item.Status.Failure.Message
 }
 
-// noticeOf is what is told of an item that has failed for good.
+// noticeOf is the notification of an item that has failed for good.
 func noticeOf(item *v1alpha1.FeedItem) *destination.Notice {
 	first := "First attempt: " + lifecycle.FirstAttempt(item).UTC().Format("2006-01-02 15:04:05 UTC")
 	return &destination.Notice{

@@ -70,22 +70,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			r.Writes.Forget(ctx, request.NamespacedName)
 		}
 		r.Attempts.Open.Drop(request.NamespacedName)
-		r.Deliveries.Sighted.Drop(request.NamespacedName)
+		r.Deliveries.Observed.Drop(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	result, err := r.lookAt(ctx, turn, &cached)
+	result, err := r.reconcileCached(ctx, turn, &cached)
 	if err != nil && r.Writes.Held(cached.Namespace) { // it is tried again when it is its turn
-		ctrl.LoggerFrom(ctx).V(1).Info("Not done while writes are refused", "error", err.Error())
+		ctrl.LoggerFrom(ctx).V(1).Info("Postponed while the API server refuses writes", "error", err.Error())
 		r.Writes.Wait(turn, &cached)
 		return ctrl.Result{}, nil
 	}
 	return result, err
 }
 
-// lookAt is Reconcile for an item of which the cached form is known.
-func (r *Reconciler) lookAt(ctx context.Context, turn *schedule.Turn, cached *v1alpha1.FeedItem) (ctrl.Result, error) {
+// reconcileCached is Reconcile for an item of which the cached form is known.
+func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, cached *v1alpha1.FeedItem) (ctrl.Result, error) {
 	name := client.ObjectKeyFromObject(cached)
-	r.Deliveries.Sighted.See(cached, r.Clock)
+	r.Deliveries.Observed.Observe(cached, r.Clock)
 	if notBefore, kept := r.Results.Kept.Has(name); kept {
 		return r.writeKept(ctx, turn, cached, notBefore)
 	}
@@ -94,7 +94,7 @@ func (r *Reconciler) lookAt(ctx context.Context, turn *schedule.Turn, cached *v1
 		r.Attempts.Open.Drop(name)
 	}
 	if done, result := r.Results.NothingToDo(cached, step); done {
-		r.Deliveries.StandInLine(turn, cached)
+		r.Deliveries.QueueForDestination(turn, cached)
 		return result, nil
 	}
 	if r.Recordable.Why(crdcheck.KindItem) != "" { // its source says why, and it comes back when that is over
@@ -112,11 +112,11 @@ func (r *Reconciler) lookAt(ctx context.Context, turn *schedule.Turn, cached *v1
 	if err := r.Live.Get(ctx, name, &item); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	return r.workAt(ctx, turn, found, &item, source)
+	return r.reconcileLive(ctx, turn, found, &item, source)
 }
 
-// workAt does the first thing that is missing on a live item, whose turn it is.
-func (r *Reconciler) workAt(ctx context.Context, turn *schedule.Turn, try itemwrites.Try, item *v1alpha1.FeedItem,
+// reconcileLive does the first thing that is missing on a live item, whose turn it is.
+func (r *Reconciler) reconcileLive(ctx context.Context, turn *schedule.Turn, try itemwrites.Try, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource,
 ) (ctrl.Result, error) {
 	step := r.next(ctx, item)
@@ -134,7 +134,7 @@ func (r *Reconciler) workAt(ctx context.Context, turn *schedule.Turn, try itemwr
 		return ctrl.Result{}, r.acknowledge(ctx, item)
 	case lifecycle.Finish:
 		return ctrl.Result{}, r.finish(ctx, item, source)
-	case lifecycle.Summarize, lifecycle.Deliver, lifecycle.Tell:
+	case lifecycle.Summarize, lifecycle.Deliver, lifecycle.SendNotifications:
 		if may, otherwise, err := r.mayBegin(ctx, item); err != nil || !may {
 			return otherwise, err
 		}
@@ -153,9 +153,9 @@ func (r *Reconciler) begin(ctx context.Context, turn *schedule.Turn, item *v1alp
 	switch {
 	case action == lifecycle.Deliver:
 		return r.Deliveries.Deliver(ctx, turn, item, source)
-	case action == lifecycle.Tell:
+	case action == lifecycle.SendNotifications:
 		return r.notify(ctx, turn, item, source)
-	case item.Terminal(): // it was released, and may have to wait long for its turn
+	case item.Terminal(): // its retry was requested, and it may have to wait long for its turn
 		if _, err := r.notify(ctx, turn, item, source); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -183,17 +183,17 @@ func (r *Reconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) (try 
 	return try, granted
 }
 
-// next decides what is to be done with an item, also with one that failed for what is cured now,
-// and with one that a person wants to have retried with all that failed with it.
+// next decides what is to be done with an item, also with one that failed for credentials that
+// were replaced, and with one that a person wants to have retried with all that failed with it.
 func (r *Reconciler) next(ctx context.Context, item *v1alpha1.FeedItem) lifecycle.Step {
 	step := lifecycle.Next(item, r.Clock.Now())
 	switch step.Action {
-	case lifecycle.Rest, lifecycle.Wait, lifecycle.Deliver, lifecycle.Tell:
-		if lifecycle.Revived(item, retry.CuredBy(ctx, r.Client, item.Namespace)) {
+	case lifecycle.Rest, lifecycle.Wait, lifecycle.Deliver, lifecycle.SendNotifications:
+		if lifecycle.Revived(item, retry.RestoredBy(ctx, r.Client, item.Namespace)) {
 			step.Action = lifecycle.Reset
 			break
 		}
-		step = r.released(ctx, item, step)
+		step = r.nextWithRetryRequests(ctx, item, step)
 	case lifecycle.Acknowledge, lifecycle.Reset, lifecycle.Summarize, lifecycle.Finish:
 	}
 	return step
@@ -212,16 +212,16 @@ func (r *Reconciler) acknowledge(ctx context.Context, item *v1alpha1.FeedItem) e
 func (r *Reconciler) reset(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
 	revived, forced := item.Terminal(), lifecycle.Token(item) != item.Status.LastHandledRetry
 	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
-		lifecycle.Release(item, lifecycle.PolicyOf(source), r.Clock.Now())
+		lifecycle.RetryNow(item, lifecycle.PolicyOf(source), r.Clock.Now())
 		return true
 	})
 	if err != nil {
 		return err
 	}
-	if revived && forced { // a cure revives many at once, and its own Event speaks for them
+	if revived && forced { // new credentials revive many at once, and their own Event speaks for them
 		telemetry.ItemRevived(r.Recorder, item)
 	}
-	r.Stream.ItemReleased(item, revived, forced, r.Clock.Now())
+	r.Stream.ItemRetried(item, revived, forced, r.Clock.Now())
 	return nil
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/retry"
 )
 
-// releasedNow lets through what a person has asked to have retried just now, or what was cured.
-var releasedNow = predicate.Funcs{
+// retryRequestedNow lets through what a person has asked to have retried just now, or whose credentials were replaced.
+var retryRequestedNow = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -32,7 +32,7 @@ var releasedNow = predicate.Funcs{
 func (r *Reconciler) failedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	items, err := itemcache.FailedOf(ctx, r.Client, object)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Items to be retried could not be listed", "of", object.GetName())
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items to retry", "of", object.GetName())
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(items))
@@ -47,13 +47,13 @@ func (r *Reconciler) failedItemsOf(ctx context.Context, object client.Object) []
 	return requests
 }
 
-// released is what is to be done with an item that has no step of its own now: what a person wants
+// nextWithRetryRequests is what is to be done with an item that has no step of its own now: what a person wants
 // to have retried. It stays as it is while every provider that it could ask refuses its credentials.
-func (r *Reconciler) released(ctx context.Context, item *v1alpha1.FeedItem, step lifecycle.Step) lifecycle.Step {
+func (r *Reconciler) nextWithRetryRequests(ctx context.Context, item *v1alpha1.FeedItem, step lifecycle.Step) lifecycle.Step {
 	if lifecycle.LastFailure(item).IsZero() {
 		return step
 	}
-	next := retry.ReleasesOf(ctx, r.Client, item).Next(item, step, r.Clock.Now())
+	next := retry.RequestsFor(ctx, r.Client, item).Next(item, step, r.Clock.Now())
 	if next.Action != lifecycle.Summarize {
 		return next
 	}

@@ -72,5 +72,5 @@ func (s *Seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[
 		r.Deliveries.StandInAllLines(ctx, turn, item)
 		return nil
 	}
-	return r.Attempts.StandInLine(ctx, turn, item, source)
+	return r.Attempts.QueueForProviders(ctx, turn, item, source)
 }

@@ -29,24 +29,24 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(itemcache.Unfinished))).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
-		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(cured)).
-		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
-		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
-		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(releasedNow)).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(credentialsRestored)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(credentialsRestored)).
+		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
 		WatchesRawSource(&r.Waker.Items).
 		WithOptions(queue.Options(queue.LimitOfItems(r.Workers))).
 		Complete(r)
 }
 
-// cured lets through services whose refused credentials were replaced just now.
-var cured = predicate.Funcs{
+// credentialsRestored lets through services whose refused credentials were replaced just now.
+var credentialsRestored = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isService := e.ObjectOld.(v1alpha1.ServiceObject)
 		after, still := e.ObjectNew.(v1alpha1.ServiceObject)
-		return isService && still && !believable.TimeOf(before.Service().ReleasedTime).Equal(believable.TimeOf(after.Service().ReleasedTime))
+		return isService && still && !believable.TimeOf(before.Service().CredentialsRestoredTime).Equal(believable.TimeOf(after.Service().CredentialsRestoredTime))
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
@@ -59,7 +59,7 @@ func (r *Reconciler) refusedItemsOf(ctx context.Context, object client.Object) [
 	}
 	items, err := itemcache.RefusedBy(ctx, r.Client, id)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Items of a cured service could not be listed", "service", id.String())
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items of a restored service", "service", id.String())
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(items))
@@ -77,7 +77,7 @@ func (r *Reconciler) openItemsOf(ctx context.Context, object client.Object) []re
 	}
 	items, err := itemcache.UnfinishedOf(ctx, r.Client, source.Namespace, string(source.UID))
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Items of a changed source could not be listed", "source", source.Name)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items of a changed source", "source", source.Name)
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(items))

@@ -21,7 +21,7 @@ func advice(source *v1alpha1.FeedSource, cause *failure.Error) string {
 	case cause.Type == failure.TypeTimeout && ok && unreachable.Op == "dial":
 		return "" // connecting has a limit of its own
 	case cause.Type == failure.TypeTimeout:
-		return ". Where it is always that slow, make spec.timeout longer"
+		return ". If it is always that slow, raise spec.timeout"
 	case cause.Type != failure.TypeHTTPStatus:
 		return "" // the message says it, or nothing helps
 	}

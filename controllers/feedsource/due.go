@@ -12,8 +12,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
-// due says when the source is to be polled next; networkBack is when the last outage has ended.
-func (w *watchedSource) due(source *v1alpha1.FeedSource, networkBack, now time.Time) time.Time {
+// due returns when the source is to be polled next; networkBack is when the last outage has ended.
+func (w *sourceState) due(source *v1alpha1.FeedSource, networkBack, now time.Time) time.Time {
 	if !w.redo.IsZero() && !w.changed(source) { // what a person has changed may be what was missing
 		return w.redo
 	}
@@ -30,10 +30,10 @@ func (w *watchedSource) due(source *v1alpha1.FeedSource, networkBack, now time.T
 	return polling.Due(timing)
 }
 
-// mend forgets the times that this process has noted while its clock was wrong. What it has seen first then, it has seen first
+// correctTimes forgets the times that this process has noted while its clock was wrong. What it has seen first then, it has seen first
 // now.
-func (w *watchedSource) mend(now time.Time) {
-	for _, at := range []*time.Time{&w.lastPoll, &w.lastNews, &w.countsWritten, &w.uncounted} {
+func (w *sourceState) correctTimes(now time.Time) {
+	for _, at := range []*time.Time{&w.lastPoll, &w.lastNews, &w.countsWritten, &w.countsStaleSince} {
 		if !believable.Past(*at, now) {
 			*at = time.Time{}
 		}
@@ -46,18 +46,18 @@ func (w *watchedSource) mend(now time.Time) {
 	}
 }
 
-// eager says whether a person waits for the poll: the source is new, or has changed, or they have
+// urgent reports whether a person waits for the poll: the source is new, or has changed, or they have
 // asked for it.
-func (w *watchedSource) eager(source *v1alpha1.FeedSource) bool {
+func (w *sourceState) urgent(source *v1alpha1.FeedSource) bool {
 	return source.Status.LastPollTime == nil || w.changed(source)
 }
 
-// changed says whether the spec in force was never polled, or a poll that a person asks for was
+// changed reports whether the spec in force was never polled, or a poll that a person asks for was
 // not made yet. The status may be older than what this process has done.
-func (w *watchedSource) changed(source *v1alpha1.FeedSource) bool {
+func (w *sourceState) changed(source *v1alpha1.FeedSource) bool {
 	return w.newSpec(source) || derive.PollForced(source) && w.token != derive.PollToken(source)
 }
 
-func (w *watchedSource) newSpec(source *v1alpha1.FeedSource) bool {
+func (w *sourceState) newSpec(source *v1alpha1.FeedSource) bool {
 	return source.Status.ObservedGeneration != source.Generation && w.generation != source.Generation
 }

@@ -28,7 +28,7 @@ type compiledFilters struct {
 }
 
 // compileFilters makes the filters of a source ready, once per generation.
-func (w *watchedSource) compileFilters(source *v1alpha1.FeedSource) (*filter.Set, error) {
+func (w *sourceState) compileFilters(source *v1alpha1.FeedSource) (*filter.Set, error) {
 	if w.filters == nil || w.filters.generation != source.Generation {
 		set, err := filter.Compile(source.Spec.Filters)
 		w.filters = &compiledFilters{generation: source.Generation, set: set, invalid: err}
@@ -36,22 +36,22 @@ func (w *watchedSource) compileFilters(source *v1alpha1.FeedSource) (*filter.Set
 	return w.filters.set, w.filters.invalid
 }
 
-// refuseFilters says that the feed is not polled because a filter cannot work: what it would let
+// refuseFilters reports that the feed is not polled because a filter cannot work: what it would let
 // through could not be taken back, and what it would drop would never come again.
 func (r *Reconciler) refuseFilters(ctx context.Context, source *v1alpha1.FeedSource, invalid error) error {
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{
+		setSourceReady(source, conditions.Readiness{
 			Reason: v1alpha1.ReasonInvalidFilter, Stalled: true,
 			Message: "The feed is not polled until its filters are corrected: " + strings.ReplaceAll(invalid.Error(), "\n", "; "),
 		}, r.Clock.Now())
 	})
 }
 
-// siftFresh asks the filters about entries that were never seen. An error says that the operator is
+// filterNew asks the filters about entries that were never seen. An error says that the operator is
 // stopping: then nothing is known of the entries.
-func (w *watchedSource) siftFresh(ctx context.Context, source *v1alpha1.FeedSource, memory *feedmemory.Memory, fresh []feed.Entry) (filter.Sifted, error) {
+func (w *sourceState) filterNew(ctx context.Context, source *v1alpha1.FeedSource, memory *feedmemory.Memory, fresh []feed.Entry) (filter.Sifted, error) {
 	if memory.Lost { // none becomes an item
 		return filter.Sifted{Kept: fresh}, nil
 	}
@@ -86,7 +86,7 @@ func settle(plan *polling.Plan, found filter.Sifted, first polling.First) {
 	plan.Remember = slices.Concat(plan.Remember, seen)
 }
 
-// setFiltersFailing says which filters could not be evaluated for the last entries that were new and judged.
+// setFiltersFailing reports which filters could not be evaluated for the last entries that were new and judged.
 func setFiltersFailing(source *v1alpha1.FeedSource, judged bool, message string, now time.Time) {
 	said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionFiltersFailing)
 	if outdated := said != nil && said.ObservedGeneration != source.Generation; judged || outdated {
@@ -96,7 +96,7 @@ func setFiltersFailing(source *v1alpha1.FeedSource, judged bool, message string,
 
 // countFiltered adds to a status what was dropped since it was written last, and returns how much that
 // is. It is told along with other news only: it is not worth a write.
-func (w *watchedSource) countFiltered(status *v1alpha1.FeedSourceStatus) int64 {
-	status.FilteredEntries += w.filteredUntold
-	return w.filteredUntold
+func (w *sourceState) countFiltered(status *v1alpha1.FeedSourceStatus) int64 {
+	status.FilteredEntries += w.filteredUnreported
+	return w.filteredUnreported
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// checkWrites says on a source that nothing is taken that is written on its items, or that this is over. Where that is refused
+// checkWrites reports on a source that nothing is taken that is written on its items, or that this is over. Where that is refused
 // too, the source is polled all the same, and says it when it is looked at the next time.
 func (r *Reconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSource) {
 	message := ""
 	if answer := r.Writes.Refusal(source.Namespace); answer != "" {
-		message = "The API server refuses what is written on the FeedItems of this namespace, so no model is called for them, nothing is posted, " +
-			"and what is known is kept in memory until it is taken. Most likely a webhook, a policy or a quota refuses them. It answers: " + answer
+		message = "The API server refuses updates of the FeedItems of this namespace, so no provider is called for them, nothing is posted, " +
+			"and results are kept in memory until they are accepted. Most likely a webhook, a policy or a quota refuses them. Its answer: " + answer
 	}
 	if said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionItemsHeld); (said == nil) == (message == "") {
 		return // the words may differ from one refusal to the next; that one is told is enough
 	}
 	err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
-		setBeginning(source, r.Clock.Now())
+		setFirstPoll(source, r.Clock.Now())
 		note(source, v1alpha1.ConditionItemsHeld, v1alpha1.ReasonWritesRefused, message, r.Clock.Now())
 	})
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Info("Could not say on the source that what is written on its items is refused, or no longer", "error", err.Error())
+		ctrl.LoggerFrom(ctx).Info("Failed to update the condition ItemsHeld of a source", "error", err.Error())
 	}
 }

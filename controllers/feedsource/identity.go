@@ -23,7 +23,7 @@ func identityOf(book *seen.Memory, entries int) *identity {
 	return &identity{guids, urls}
 }
 
-// setIdentityShared says what of the feed does not identify its entries.
+// setIdentityShared reports what of the feed does not identify its entries.
 func setIdentityShared(source *v1alpha1.FeedSource, found *identity, now time.Time) {
 	if found == nil {
 		return
@@ -38,8 +38,8 @@ func setIdentityShared(source *v1alpha1.FeedSource, found *identity, now time.Ti
 		reason = v1alpha1.ReasonGUIDsShared
 	}
 	if said != "" {
-		said += " Entries are told apart by what is left of GUID and link, and by their titles where neither is left: " +
-			"then an edited title makes another item. Only the publisher of the feed can change that"
+		said += " Entries are identified by GUID or link where one of them still does, else by their titles: " +
+			"an edited title then makes another item. Only the publisher of the feed can fix this"
 	}
 	note(source, v1alpha1.ConditionIdentityShared, reason, said, now)
 }

@@ -21,7 +21,7 @@ import (
 
 // takenToday is how many items a source has created today. Begun is how many were made by a poll that was cut off, which
 // are in no memory.
-func takenToday(source *v1alpha1.FeedSource, m *feedmemory.Memory, watch *watchedSource, begun int, now time.Time) polling.Intake {
+func takenToday(source *v1alpha1.FeedSource, m *feedmemory.Memory, watch *sourceState, begun int, now time.Time) polling.Intake {
 	remembered := intakeOf(m.Data.ItemsToday)
 	if !m.Lost { // else all items are unknown to it
 		remembered = remembered.Plus(begun, now)
@@ -29,7 +29,7 @@ func takenToday(source *v1alpha1.FeedSource, m *feedmemory.Memory, watch *watche
 	told := intakeOf(source.Status.ItemsToday)
 	today := remembered.AtLeast(told, now).AtLeast(watch.today, now)
 	if today == told {
-		watch.toldToday = told
+		watch.reportedToday = told
 	}
 	return today
 }
@@ -56,18 +56,20 @@ func roomFor(source *v1alpha1.FeedSource, active int, today polling.Intake, now 
 	return free, v1alpha1.ReasonActiveItemsLimit
 }
 
-// mayCreate says whether entries that wait in the feed can become items now.
-func (r *Reconciler) mayCreate(source *v1alpha1.FeedSource, watch *watchedSource) bool {
+// mayCreate reports whether entries that wait in the feed can become items now.
+func (r *Reconciler) mayCreate(source *v1alpha1.FeedSource, watch *sourceState) bool {
 	room, _ := roomFor(source, int(r.tally.Of(source.UID).Active()), watch.today, r.Clock.Now())
 	return room > 0
 }
 
-// todayUntold says that the status does not tell yet how many items were created today.
-func (w *watchedSource) todayUntold() bool { return w.today.Created > 0 && w.today != w.toldToday }
+// todayUnreported reports whether the status does not have yet how many items were created today.
+func (w *sourceState) todayUnreported() bool {
+	return w.today.Created > 0 && w.today != w.reportedToday
+}
 
-// setPaused says whether entries wait in the feed because the source has too many open items, or has created
+// setPaused reports whether entries wait in the feed because the source has too many open items, or has created
 // as many today as it may.
-func setPaused(source *v1alpha1.FeedSource, found *findings, now time.Time) {
+func setPaused(source *v1alpha1.FeedSource, found *pollResult, now time.Time) {
 	message := ""
 	switch {
 	case found.held == 0:
@@ -83,7 +85,7 @@ func setPaused(source *v1alpha1.FeedSource, found *findings, now time.Time) {
 	note(source, v1alpha1.ConditionCreationPaused, found.limit, message, now)
 }
 
-// pausedForToday says whether the status tells that entries wait for the next day.
+// pausedForToday reports whether entries wait for the next day by the status.
 func pausedForToday(source *v1alpha1.FeedSource) (message string, yes bool) {
 	paused := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionCreationPaused)
 	if paused == nil || paused.Reason != v1alpha1.ReasonDailyItemsLimit {

@@ -10,7 +10,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/seen"
 )
 
-// hidesSecret says whether something was masked in what an item is identified by.
+// hidesSecret reports whether something was masked in what an item is identified by.
 func hidesSecret(item *v1alpha1.FeedItem) bool {
 	return redact.IsMasked(item.Spec.GUID) || redact.IsMasked(item.Spec.URL)
 }

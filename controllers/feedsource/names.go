@@ -26,7 +26,7 @@ func (r *Reconciler) nameFeed(ctx context.Context, source *v1alpha1.FeedSource, 
 	}
 	written := source.DeepCopy()
 	err = r.write(ctx, written, func(source *v1alpha1.FeedSource) {
-		setBeginning(source, r.Clock.Now())
+		setFirstPoll(source, r.Clock.Now())
 		source.Status.Title = name
 	})
 	if err != nil {

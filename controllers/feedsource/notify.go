@@ -18,7 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/notices"
 )
 
-// checkNotifications says on a source which of its spec.notifications cannot be told of what fails,
+// checkNotifications reports on a source which of its spec.notifications gets no notifications,
 // before anything has failed. It costs a write only when that changes, and stops nothing.
 func (r *Reconciler) checkNotifications(ctx context.Context, source *v1alpha1.FeedSource) error {
 	var problems []string
@@ -28,7 +28,7 @@ func (r *Reconciler) checkNotifications(ctx context.Context, source *v1alpha1.Fe
 		err := r.Client.Get(ctx, client.ObjectKey{Namespace: source.Namespace, Name: ref.Name}, &described)
 		switch {
 		case apierrors.IsNotFound(err):
-			problems = append(problems, fmt.Sprintf("FeedDestination %q does not exist in this namespace: what it is to be told waits", ref.Name))
+			problems = append(problems, fmt.Sprintf("FeedDestination %q does not exist in this namespace: its notifications wait", ref.Name))
 			if reason == "" {
 				reason = v1alpha1.ReasonDestinationMissing
 			}
@@ -45,16 +45,16 @@ func (r *Reconciler) checkNotifications(ctx context.Context, source *v1alpha1.Fe
 		return nil
 	}
 	return r.write(ctx, source, func(source *v1alpha1.FeedSource) {
-		setBeginning(source, r.Clock.Now())
+		setFirstPoll(source, r.Clock.Now())
 		note(source, v1alpha1.ConditionNotificationsBlocked, reason, message, r.Clock.Now())
 	})
 }
 
-// sourcesTelling names the sources that have a destination told of what fails.
-func (r *Reconciler) sourcesTelling(ctx context.Context, object client.Object) []reconcile.Request {
+// sourcesNotifying names the sources that have a destination notified of what fails.
+func (r *Reconciler) sourcesNotifying(ctx context.Context, object client.Object) []reconcile.Request {
 	var sources v1alpha1.FeedSourceList
 	if err := r.Client.List(ctx, &sources, client.InNamespace(object.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Sources of a changed destination could not be listed", "destination", object.GetName())
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the sources of a changed destination", "destination", object.GetName())
 		return nil
 	}
 	var requests []reconcile.Request

@@ -32,8 +32,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/web"
 )
 
-// findings are what one poll has found, without the entries.
-type findings struct {
+// pollResult are what one poll has found, without the entries.
+type pollResult struct {
 	// unchanged is set when the feed is as it was; then nothing is known of the document.
 	unchanged     bool
 	title, format string
@@ -52,7 +52,7 @@ type findings struct {
 	// judged is set when the filters have judged entries that were new, and dropped is how many they did not want.
 	judged  bool
 	dropped int
-	// filtersFailing says which filters could not be evaluated.
+	// filtersFailing is which filters could not be evaluated.
 	filtersFailing string
 	// rebuilt is how many entries were marked as seen because the memory was gone; -1: it was there.
 	rebuilt int
@@ -62,7 +62,7 @@ type findings struct {
 
 // poll asks for the feed once, makes items of what is new, and records how it went. It returns
 // when the next poll is due. An error is the API server's: then the poll is made again soon.
-func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, visit *web.Visit) (time.Time, error) {
+func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, visit *web.Visit) (time.Time, error) {
 	log := ctrl.LoggerFrom(ctx)
 	credentials, err := secrets.OfFeed(ctx, r.Live, source)
 	if err != nil {
@@ -84,23 +84,23 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 		return now, nil // it waits for the network, as the others do
 	}
 	if errors.Is(feedErr, budget.ErrFull) { // which says nothing about the feed
-		return r.foundNoRoom(ctx, source, watch, token)
+		return r.memoryFull(ctx, source, watch, token)
 	}
-	watch.full = budget.Roomless{}
+	watch.full = budget.MemoryBackoff{}
 	seenBefore := r.tally.Seen(source.UID)
 	if document != nil {
-		err = r.take(ctx, source, watch, memory, document, &found)
+		err = r.createItems(ctx, source, watch, memory, document, &found)
 		if stopping := err != nil && ctx.Err() != nil; stopping {
 			return time.Time{}, nil // nor does it say anything about the API server
 		}
 		watch.complete = err == nil
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
-	watch.made(found.created, seenBefore, now, r.Clock.Now())
+	watch.noteCreated(found.created, seenBefore, now, r.Clock.Now())
 	switch {
 	case err != nil:
 		watch.validators = nil
-		err = errors.Join(err, r.takeFailed(ctx, source, err, found.held, now.Add(redoAfter(source, err, watch.failedWrites)), now))
+		err = errors.Join(err, r.creationFailed(ctx, source, err, found.held, now.Add(redoAfter(source, err, watch.failedWrites)), now))
 	case feedErr != nil:
 		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
 		err = r.pollFailed(ctx, source, token, feedErr, now)
@@ -110,22 +110,22 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 			log.Info("Feed read", "entries", len(document.Entries), "created", found.created, "held", found.held, "filtered", found.dropped)
 		}
 		watch.validators = new(memory.Validators)
-		watch.filteredUntold += int64(found.dropped)
+		watch.filteredUnreported += int64(found.dropped)
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {
-		return pollAgain(ctx, source, watch, now, err), nil
+		return scheduleRewrite(ctx, source, watch, now, err), nil
 	}
 	watch.failedWrites = 0
 	return watch.due(source, r.Web.NetworkBack(source.Namespace, host), now), nil
 }
 
-// pollAgain has a poll made again that could not be written down, and returns when.
-func pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time, err error) time.Time {
-	watch.untold = nil
+// scheduleRewrite has a poll made again that could not be written down, and returns when.
+func scheduleRewrite(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, now time.Time, err error) time.Time {
+	watch.pendingReport = nil
 	watch.failedWrites++
 	watch.redo = now.Add(redoAfter(source, err, watch.failedWrites-1))
-	ctrl.LoggerFrom(ctx).Error(err, "Poll could not be written down", "redo", watch.redo)
+	ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a poll", "redo", watch.redo)
 	return watch.redo
 }
 
@@ -133,7 +133,7 @@ func pollAgain(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedS
 // in the room; the host is free for others as soon as it has answered.
 func (r *Reconciler) read(ctx context.Context, source *v1alpha1.FeedSource, credentials secrets.Feed, memory *feedmemory.Memory,
 	visit *web.Visit, room *budget.Room,
-) (found findings, document *feed.Document, err error) {
+) (found pollResult, document *feed.Document, err error) {
 	sent := credentials.Sent
 	err = r.Outbound.Read(ctx, outbound.Request{
 		URL:          source.Spec.URL,
@@ -166,14 +166,14 @@ func hold(room *budget.Room, document *feed.Document) error {
 	err := room.Grow(document.Weight())
 	if errors.Is(err, budget.ErrTooLarge) {
 		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
-			"What the feed lists takes more memory than the operator may use for one feed: have it list fewer entries, or less of each.", err)
+			"The feed needs more memory than the operator may use for one feed: it must list fewer entries, or shorter ones.", err)
 	}
 	return err
 }
 
 // parse reads the answer for a feed.
-func (r *Reconciler) parse(source *v1alpha1.FeedSource, memory *feedmemory.Memory, response *outbound.Response) (findings, *feed.Document, error) {
-	found := findings{movedTo: memory.Sent.Mask(response.MovedTo), rebuilt: -1, unchanged: response.Unchanged}
+func (r *Reconciler) parse(source *v1alpha1.FeedSource, memory *feedmemory.Memory, response *outbound.Response) (pollResult, *feed.Document, error) {
+	found := pollResult{movedTo: memory.Sent.Mask(response.MovedTo), rebuilt: -1, unchanged: response.Unchanged}
 	if found.unchanged {
 		found.declared = max(response.FreshFor, memory.Validators.TTL)
 		return found, nil, nil
@@ -210,11 +210,11 @@ func lastRead(source *v1alpha1.FeedSource) time.Time {
 	return source.Status.LastSuccessTime.Time
 }
 
-// take makes items of the entries that were never seen, the oldest first, and then remembers what
+// createItems makes items of the entries that were never seen, the oldest first, and then remembers what
 // was seen. A crash in between repeats work and loses nothing, because an item's name follows
 // from its identity.
-func (r *Reconciler) take(
-	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, memory *feedmemory.Memory, document *feed.Document, found *findings,
+func (r *Reconciler) createItems(
+	ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, memory *feedmemory.Memory, document *feed.Document, found *pollResult,
 ) error {
 	if err := memory.Load(ctx, r.Live, source); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (r *Reconciler) take(
 	fresh := book.Fresh()
 	// A poll that was cut off may have made items that the memory does not know of.
 	begun := unremembered - len(fresh)
-	sifted, err := watch.siftFresh(ctx, source, memory, fresh)
+	sifted, err := watch.filterNew(ctx, source, memory, fresh)
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func planOf(memory *feedmemory.Memory, fresh []feed.Entry, first polling.First, 
 
 // recall returns what decides about the request for the feed: the validators that this process
 // knows, or else those in the API server.
-func (r *Reconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource) (*feedmemory.Memory, error) {
+func (r *Reconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState) (*feedmemory.Memory, error) {
 	memory := &feedmemory.Memory{Complete: watch.complete}
 	if watch.validators != nil {
 		memory.Validators = *watch.validators

@@ -36,8 +36,8 @@ const (
 	countsInterval = time.Minute
 	// firstReportDelay is how long the first report on a source waits at most for its items to settle.
 	firstReportDelay = 5 * time.Second
-	// pollGrain is the time within which polls are begun together.
-	pollGrain = 250 * time.Millisecond
+	// pollAlignment is the time within which polls are begun together.
+	pollAlignment = 250 * time.Millisecond
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
 	secretInterval = 30 * time.Second
 	// redoInterval is after which a poll is made again whose result the API server did not take;
@@ -67,8 +67,8 @@ type Reconciler struct {
 	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
 	Workers int
 
-	watched watchedSources
-	tally   itemcache.Tally
+	states sourceStates
+	tally  itemcache.Tally
 }
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feedsources,verbs=get;list;watch
@@ -84,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	var source v1alpha1.FeedSource
 	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
-			r.watched.forget(request.NamespacedName)
+			r.states.forget(request.NamespacedName)
 			r.Names.Forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -95,14 +95,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !source.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	if err := r.release(ctx, &source); err != nil {
+	if err := r.acceptRetryRequest(ctx, &source); err != nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	watch := r.watched.of(&source, now)
+	watch := r.states.of(&source, now)
 	watch.Lock()
 	defer watch.Unlock()
-	watch.mend(now)
+	watch.correctTimes(now)
 	if err := r.checkNotifications(ctx, &source); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -113,9 +113,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	host := outbound.HostOf(source.Spec.URL)
 	due := watch.due(&source, r.Web.NetworkBack(source.Namespace, host), now)
-	if said := watch.toTell(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
-		if err := r.tell(ctx, &source, watch, said); err != nil {
-			return queue.RequeueAt(now, pollAgain(ctx, &source, watch, now, err)), nil
+	if said := watch.reportDue(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
+		if err := r.writeReport(ctx, &source, watch, said); err != nil {
+			return queue.RequeueAt(now, scheduleRewrite(ctx, &source, watch, now, err)), nil
 		}
 		if source.Generation != said.generation {
 			return queue.RequeueAt(now, now), nil
@@ -126,8 +126,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.count(ctx, &source, watch, due, nil)
 	}
 	rank := schedule.Rank{Class: queue.ClassPolls, Time: due, Name: request.String(), Owner: queue.PollOwner(&source)}
-	if watch.eager(&source) {
-		rank.Class = queue.ClassEager
+	if watch.urgent(&source) {
+		rank.Class = queue.ClassUrgent
 	}
 	tickets, free := turn.AcquireAll(rank, web.Needs(queue.PollPlaces, source.Namespace, host)...)
 	if !free { // woken when it is its turn, the host is free, and the network is up
@@ -137,8 +137,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return r.count(ctx, &source, watch, next, err)
 }
 
-// notPolled says whether a source is not to be polled as it is, and writes why on it.
-func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) (bool, ctrl.Result, error) {
+// notPolled reports whether a source is not to be polled as it is, and writes why on it.
+func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, now time.Time) (bool, ctrl.Result, error) {
 	if source.Spec.Suspend {
 		result, err := r.count(ctx, source, watch, time.Time{}, r.suspend(ctx, source))
 		return true, result, err
@@ -164,55 +164,55 @@ func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource,
 	return true, result, err
 }
 
-// ended says whether the feed is gone for good, and nobody has changed anything since.
+// ended reports whether the feed is gone for good, and nobody has changed anything since.
 func ended(source *v1alpha1.FeedSource) bool {
 	return stalledBecause(source, v1alpha1.ReasonFeedGone) &&
 		source.Status.ObservedGeneration == source.Generation && !derive.PollForced(source)
 }
 
-// suspend says on the source that it is not polled.
+// suspend reports on the source that it is not polled.
 func (r *Reconciler) suspend(ctx context.Context, source *v1alpha1.FeedSource) error {
 	generation := source.Generation
 	return r.write(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{Reason: v1alpha1.ReasonSuspended, Message: "Suspended: the feed is not polled and its items wait"}, r.Clock.Now())
+		setSourceReady(source, conditions.Readiness{Reason: v1alpha1.ReasonSuspended, Message: "Suspended: the feed is not polled and its items wait"}, r.Clock.Now())
 	})
 }
 
 // count brings the counts on the status up to date, not more often than countsInterval, with what is still
-// to be told of the first poll. It says when the source is to be looked at again: at its next poll, or when
+// to be told of the first poll. It reports when the source is to be looked at again: at its next poll, or when
 // the counts may be written.
-func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, next time.Time, err error) (ctrl.Result, error) {
+func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, next time.Time, err error) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	now, said := r.Clock.Now(), watch.toTell(source)
-	next = together(next)
-	settled := r.tally.Settled(source.UID, watch.awaited)
-	if said == nil && watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUntold() {
+	now, said := r.Clock.Now(), watch.reportDue(source)
+	next = alignPoll(next)
+	settled := r.tally.Settled(source.UID, watch.expectedItems)
+	if said == nil && watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUnreported() {
 		if settled {
-			watch.uncounted = time.Time{}
+			watch.countsStaleSince = time.Time{}
 		}
 		return queue.RequeueAt(now, next), nil
 	}
-	if from := watch.countable(settled); now.Before(from) {
+	if from := watch.nextCountsWrite(settled); now.Before(from) {
 		return queue.RequeueAt(now, queue.Earliest(next, from)), nil
 	}
 	if said != nil {
-		if err := r.tell(ctx, source, watch, said); err != nil {
-			return queue.RequeueAt(now, pollAgain(ctx, source, watch, now, err)), nil
+		if err := r.writeReport(ctx, source, watch, said); err != nil {
+			return queue.RequeueAt(now, scheduleRewrite(ctx, source, watch, now, err)), nil
 		}
 	} else if err := r.writeCounts(ctx, source, watch, now); err != nil {
 		return ctrl.Result{}, err
 	}
-	if watch.uncounted = now; settled {
-		watch.uncounted = time.Time{}
+	if watch.countsStaleSince = now; settled {
+		watch.countsStaleSince = time.Time{}
 	}
 	return queue.RequeueAt(now, next), nil
 }
 
 // writeCounts writes the counts, with the time of the last poll that had news: such a one may write nothing else.
-func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, now time.Time) error {
+func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, now time.Time) error {
 	watch.countsWritten = now
 	return r.writeCounted(ctx, source, watch, r.write, func(source *v1alpha1.FeedSource) bool {
 		last := source.Status.LastPollTime
@@ -225,7 +225,7 @@ func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSourc
 }
 
 // writeCounted writes a change of the status, if there is one, and the counts with it.
-func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource,
+func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState,
 	write func(context.Context, *v1alpha1.FeedSource, func(*v1alpha1.FeedSource)) error, change func(*v1alpha1.FeedSource) bool,
 ) error {
 	filtered, today := int64(0), polling.Intake{}
@@ -242,19 +242,19 @@ func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSour
 	if err != nil {
 		return err
 	}
-	watch.filteredUntold -= filtered
-	watch.toldToday = cmp.Or(today, watch.toldToday)
-	watch.counted = new(source.Status.Items)
+	watch.filteredUnreported -= filtered
+	watch.reportedToday = cmp.Or(today, watch.reportedToday)
+	watch.writtenCounts = new(source.Status.Items)
 	return nil
 }
 
-// together delays a poll by less than pollGrain, so that those that are due within it begin together: to
+// alignPoll delays a poll by less than pollAlignment, so that those that are due within it begin together: to
 // wake up for each of thousands by itself costs as much as a good part of a poll.
-func together(poll time.Time) time.Time {
+func alignPoll(poll time.Time) time.Time {
 	if poll.IsZero() {
 		return poll
 	}
-	return poll.Add(pollGrain - 1).Truncate(pollGrain)
+	return poll.Add(pollAlignment - 1).Truncate(pollAlignment)
 }
 
 // write changes the status, on the live object if the cached one has become old.

@@ -26,19 +26,19 @@ import (
 	"github.com/feed-operator/feed-operator/internal/record"
 )
 
-// report is what a poll that went well has to tell.
+// report is what is to be written of a poll that succeeded.
 type report struct {
 	generation int64
 	token      string
 	at         time.Time
 	interval   time.Duration
-	found      findings
+	found      pollResult
 }
 
 // pollSucceeded records a poll that went well. A feed without news is written down once an hour, and a
 // new one together with the counts of its items, if these settle soon.
 func (r *Reconciler) pollSucceeded(
-	ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string, found findings, now time.Time,
+	ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, token string, found pollResult, now time.Time,
 ) error {
 	said := report{
 		generation: source.Generation, token: token, at: now,
@@ -47,41 +47,41 @@ func (r *Reconciler) pollSucceeded(
 	if found.unchanged && said.isRecorded(source) {
 		return nil // most polls: no copies are made to find out that nothing is to be written
 	}
-	isNew := source.Status.LastPollTime == nil && watch.counted == nil // the cache may not know yet what was told
+	isNew := source.Status.LastPollTime == nil && watch.writtenCounts == nil // the cache may not know yet what was told
 	if isNew && found.created > 0 {
-		watch.untold = &said
+		watch.pendingReport = &said
 		return nil
 	}
-	return r.tell(ctx, source, watch, &said)
+	return r.writeReport(ctx, source, watch, &said)
 }
 
-// tell writes down what a poll has to tell, if it is not there, and the counts with it.
-func (r *Reconciler) tell(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, said *report) error {
+// writeReport writes the report of a poll into the status, if it is not there, and the counts with it.
+func (r *Reconciler) writeReport(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, said *report) error {
 	if err := r.writeCounted(ctx, source, watch, r.transition, func(source *v1alpha1.FeedSource) bool {
-		return !isOutdone(source, said.token, said.generation) && said.apply(source)
+		return !isSuperseded(source, said.token, said.generation) && said.apply(source)
 	}); err != nil {
 		return err
 	}
-	watch.untold = nil
+	watch.pendingReport = nil
 	return nil
 }
 
-// LastReports tells, when the operator stops, what is still to be told of first polls: else the next process
+// FinalReports tells, when the operator stops, what is still to be told of first polls: else the next process
 // would make them again.
-type LastReports struct{ *Reconciler }
+type FinalReports struct{ *Reconciler }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (LastReports) NeedLeaderElection() bool { return true }
+func (FinalReports) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
-func (r LastReports) Start(ctx context.Context) error {
+func (r FinalReports) Start(ctx context.Context) error {
 	<-ctx.Done()
 	var group errgroup.Group
 	group.SetLimit(r.Workers)
-	for key, watch := range r.watched.all() {
+	for key, watch := range r.states.all() {
 		group.Go(func() error {
-			if err := r.tellLast(ctx, key, watch); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "What the first poll has found could not be written down", "source", key.String())
+			if err := r.writePending(ctx, key, watch); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with the first poll", "source", key.String())
 			}
 			return nil
 		})
@@ -89,10 +89,10 @@ func (r LastReports) Start(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (r LastReports) tellLast(ctx context.Context, key types.NamespacedName, watch *watchedSource) error {
+func (r FinalReports) writePending(ctx context.Context, key types.NamespacedName, watch *sourceState) error {
 	watch.Lock() // a poll that is under way has ended then
 	defer watch.Unlock()
-	if watch.untold == nil {
+	if watch.pendingReport == nil {
 		return nil
 	}
 	ctx, cancel := record.Context(ctx)
@@ -102,19 +102,19 @@ func (r LastReports) tellLast(ctx context.Context, key types.NamespacedName, wat
 		return client.IgnoreNotFound(err)
 	}
 	isNew := source.UID == watch.uid && source.Status.LastPollTime == nil // no other process has polled it since
-	if said := watch.toTell(&source); said != nil && isNew {
-		return r.tell(ctx, &source, watch, said)
+	if said := watch.reportDue(&source); said != nil && isNew {
+		return r.writeReport(ctx, &source, watch, said)
 	}
 	return nil
 }
 
-// heartbeatDue says whether it is time to write down a poll without news.
+// heartbeatDue reports whether it is time to write down a poll without news.
 func heartbeatDue(source *v1alpha1.FeedSource, now time.Time) bool {
 	last := source.Status.LastPollTime
 	return last == nil || !believable.Past(last.Time, now) || now.Sub(last.Time) >= polling.Heartbeat
 }
 
-// isRecorded says whether the status tells already all that there is to tell of a poll that had no news.
+// isRecorded reports whether the status has all that there is to report of a poll that had no news.
 func (r *report) isRecorded(source *v1alpha1.FeedSource) bool {
 	status := &source.Status
 	return conditions.Ready(status.Conditions).Status == metav1.ConditionTrue && status.ConsecutiveFailures == 0 &&
@@ -123,14 +123,14 @@ func (r *report) isRecorded(source *v1alpha1.FeedSource) bool {
 		!heartbeatDue(source, r.at) && !r.movesNow(source)
 }
 
-// isOutdone says of a poll for a token that another process has polled for a newer one meanwhile, the one that stands on the source, and
+// isSuperseded reports for a poll for a token that another process has polled for a newer one meanwhile, the one that stands on the source, and
 // has told of that: this process was frozen, or could not write.
-func isOutdone(live *v1alpha1.FeedSource, token string, generation int64) bool {
+func isSuperseded(live *v1alpha1.FeedSource, token string, generation int64) bool {
 	handled := live.Status.LastHandledPoll
 	return handled != "" && handled != token && handled == derive.PollToken(live) && live.Status.ObservedGeneration >= generation
 }
 
-// apply puts a report on the status, and says whether it was worth it. New items alone are not: they are told by
+// apply puts a report on the status, and reports whether it was worth it. New items alone are not: they are told by
 // the counts, which are written soon after. A document that has changed and says nothing new is as good as
 // an unchanged one.
 func (r *report) apply(source *v1alpha1.FeedSource) bool {
@@ -151,26 +151,26 @@ func (r *report) apply(source *v1alpha1.FeedSource) bool {
 	status.LastPollTime, status.LastSuccessTime = &metav1.Time{Time: r.at}, &metav1.Time{Time: r.at}
 	status.EffectiveInterval, status.NotBefore = &metav1.Duration{Duration: r.interval}, nil
 	status.ConsecutiveFailures, status.Failure = 0, nil
-	setSourceReady(source, conditions.Verdict{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.readsWell(source)}, r.at)
+	setSourceReady(source, conditions.Readiness{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.readyMessage(source)}, r.at)
 	return true
 }
 
-// movesNow says whether the feed has begun to say that it is elsewhere for good.
+// movesNow reports whether the feed has begun to say that it is elsewhere for good.
 func (r *report) movesNow(source *v1alpha1.FeedSource) bool {
 	return r.found.movedTo != "" && !strings.Contains(conditions.Ready(source.Status.Conditions).Message, hasMoved)
 }
 
 // hasMoved is how a condition says that a feed has moved.
-const hasMoved = "The feed has moved for good"
+const hasMoved = "The feed has moved permanently"
 
-func (r *report) readsWell(source *v1alpha1.FeedSource) string {
+func (r *report) readyMessage(source *v1alpha1.FeedSource) string {
 	name := source.Status.Format
 	if source.Status.Title != "" {
 		name = fmt.Sprintf("%q (%s)", source.Status.Title, name)
 	}
-	message := fmt.Sprintf("Reads %s every %s", name, human(r.interval))
+	message := fmt.Sprintf("Reads %s every %s", name, formatDuration(r.interval))
 	if r.interval > source.Interval() {
-		message += fmt.Sprintf(" (spec.interval is %s; the feed says that it does not change more often)", human(source.Interval()))
+		message += fmt.Sprintf(" (spec.interval is %s; the feed declares that it changes less often)", formatDuration(source.Interval()))
 	}
 	if to := r.found.movedTo; to != "" {
 		message += ". " + hasMoved + ": set spec.url to " + failure.Mask(to)
@@ -179,7 +179,7 @@ func (r *report) readsWell(source *v1alpha1.FeedSource) string {
 		}
 	}
 	if meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionCreationPaused) {
-		message += ". Entries wait in the feed, as the condition CreationPaused says"
+		message += ". Entries wait in the feed: see the condition CreationPaused"
 	}
 	return message
 }

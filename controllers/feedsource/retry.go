@@ -13,9 +13,9 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// release notes that a person wants all deferred and failed items of a source to be tried again,
+// acceptRetryRequest notes that a person wants all deferred and failed items of a source to be tried again,
 // also of one that is suspended: then they are tried when that ends.
-func (r *Reconciler) release(ctx context.Context, source *v1alpha1.FeedSource) error {
+func (r *Reconciler) acceptRetryRequest(ctx context.Context, source *v1alpha1.FeedSource) error {
 	asked := retry.Request{Token: retry.Token(source), Last: source.Status.LastHandledRetry}
 	if !asked.IsNew() {
 		return nil
@@ -25,7 +25,7 @@ func (r *Reconciler) release(ctx context.Context, source *v1alpha1.FeedSource) e
 	}
 	now := r.Clock.Now()
 	err := r.write(ctx, source, func(live *v1alpha1.FeedSource) {
-		asked.Note(live, &live.Status.LastHandledRetry, &live.Status.ReleasedTime, now)
+		asked.Note(live, &live.Status.LastHandledRetry, &live.Status.RetryRequestedTime, now)
 	})
 	if err != nil || !asked.Noted {
 		return err

@@ -31,28 +31,28 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		queue.AnnotationChanged(v1alpha1.AnnotationPoll), queue.AnnotationChanged(v1alpha1.AnnotationRetry))
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(changed)).
-		Watches(&v1alpha1.FeedItem{}, countLater{&r.tally}).
-		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesTelling),
+		Watches(&v1alpha1.FeedItem{}, countHandler{&r.tally}).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesNotifying),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Sources).
 		WithOptions(queue.Options(queue.LimitOfPolls(r.Workers))).
 		Complete(r)
 }
 
-// countLater tallies the items, and queues the source of one whose phase has changed: at once when all of its
+// countHandler tallies the items, and queues the source of one whose phase has changed: at once when all of its
 // items have settled, and else after a while, so that what changes meanwhile is counted with it.
-type countLater struct{ tally *itemcache.Tally }
+type countHandler struct{ tally *itemcache.Tally }
 
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Create implements handler.EventHandler.
-func (c countLater) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
+func (c countHandler) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
 	c.tally.Change(nil, itemcache.AsItem(e.Object))
 	enqueueLater(e.Object, queue)
 }
 
 // Update implements handler.EventHandler.
-func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
+func (c countHandler) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
 	before, after := itemcache.AsItem(e.ObjectOld), itemcache.AsItem(e.ObjectNew)
 	c.tally.Change(before, after)
 	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
@@ -65,13 +65,13 @@ func (c countLater) Update(_ context.Context, e event.UpdateEvent, queue sourceQ
 }
 
 // Delete implements handler.EventHandler.
-func (c countLater) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
+func (c countHandler) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
 	c.tally.Change(itemcache.AsItem(e.Object), nil)
 	enqueueLater(e.Object, queue)
 }
 
 // Generic implements handler.EventHandler.
-func (countLater) Generic(context.Context, event.GenericEvent, sourceQueue) {}
+func (countHandler) Generic(context.Context, event.GenericEvent, sourceQueue) {}
 
 func enqueueLater(object client.Object, queue sourceQueue) {
 	const countDelay = 2 * time.Second // the first change shows soon, the rest of the minute together

@@ -43,8 +43,8 @@ func redoAfter(source *v1alpha1.FeedSource, err error, before int) time.Duration
 	return min(polling.EffectiveInterval(source.Interval(), before), max(source.Interval(), longestRedo))
 }
 
-// notTaken says why entries did not become items, and what to do.
-func notTaken(err error, waiting int, next time.Time) (reason, message string) {
+// whyNotCreated returns why entries did not become items, and what to do.
+func whyNotCreated(err error, waiting int, next time.Time) (reason, message string) {
 	masked, then := failure.Mask(err.Error()), next.UTC().Format(time.RFC3339)
 	waits := fmt.Sprintf("%d entries wait in the feed. It goes on when there is room again, which is tried next at %s (annotate the source "+
 		"with %s to try at once); what the feed does not list any more by then is lost", waiting, then, v1alpha1.AnnotationPoll)
@@ -57,5 +57,5 @@ func notTaken(err error, waiting int, next time.Time) (reason, message string) {
 			". Raise the quota, or lower spec.retention.keepMost and spec.retention.processed so that fewer finished items are kept: " + masked
 	}
 	return v1alpha1.ReasonItemsNotCreated,
-		"The feed was read, but the API server did not take its entries; this is tried again soon: " + masked
+		"The feed was read, but the API server did not accept its entries; retrying soon: " + masked
 }

@@ -31,7 +31,7 @@ func (r *Reconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource
 	generation, newSpec := source.Generation, source.Status.ObservedGeneration != source.Generation
 	cause := failure.Classify(err)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		if isOutdone(source, token, generation) {
+		if isSuperseded(source, token, generation) {
 			return
 		}
 		status := &source.Status
@@ -53,7 +53,7 @@ func (r *Reconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource
 				next = asked
 			}
 		}
-		said := conditions.Verdict{Reason: derive.PollReason(cause), Retrying: true}
+		said := conditions.Readiness{Reason: derive.PollReason(cause), Retrying: true}
 		if said.Reason == v1alpha1.ReasonFeedGone {
 			said.Retrying, said.Stalled = false, true
 		}
@@ -68,20 +68,20 @@ func (r *Reconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource
 	})
 }
 
-// takeFailed says that the feed was read and that its entries could not become items.
+// creationFailed reports that the feed was read and that its entries could not become items.
 // Waiting is how many of them are known to wait in the feed, until next.
-func (r *Reconciler) takeFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next, now time.Time) error {
+func (r *Reconciler) creationFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next, now time.Time) error {
 	generation := source.Generation
-	reason, message := notTaken(err, waiting, next)
+	reason, message := whyNotCreated(err, waiting, next)
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{Reason: reason, Message: message, Retrying: true}, now)
+		setSourceReady(source, conditions.Readiness{Reason: reason, Message: message, Retrying: true}, now)
 	})
 }
 
 // credentialsMissing records that the feed cannot be asked for, and looks again soon. It is no
 // poll, and counts as no failure.
-func (r *Reconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, err error) (time.Time, error) {
+func (r *Reconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, err error) (time.Time, error) {
 	unusable, ok := errors.AsType[*secrets.Unusable](err)
 	if !ok {
 		return time.Time{}, err
@@ -90,15 +90,15 @@ func (r *Reconciler) credentialsMissing(ctx context.Context, source *v1alpha1.Fe
 	watch.generation, watch.token, watch.redo = generation, derive.PollToken(source), now.Add(secretInterval)
 	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{
+		setSourceReady(source, conditions.Readiness{
 			Reason: string(v1alpha1.ReasonWaiting), Message: unusable.Error() + ". The feed is polled as soon as it is there", Retrying: true,
 		}, now)
 	})
 }
 
-// foundNoRoom has a poll made again that found no room in memory, and says so where that has gone on for long. It is no
+// memoryFull has a poll made again that found no room in memory, and reports it where that has gone on for long. It is no
 // poll, and counts as no failure.
-func (r *Reconciler) foundNoRoom(ctx context.Context, source *v1alpha1.FeedSource, watch *watchedSource, token string) (time.Time, error) {
+func (r *Reconciler) memoryFull(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, token string) (time.Time, error) {
 	now, generation := r.Clock.Now(), source.Generation
 	watch.generation, watch.token, watch.redo = generation, token, watch.full.Again(source.UID, now)
 	if !watch.full.Long(now) {
@@ -106,28 +106,28 @@ func (r *Reconciler) foundNoRoom(ctx context.Context, source *v1alpha1.FeedSourc
 	}
 	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{Reason: string(v1alpha1.ReasonWaiting), Message: "Waits for " + budget.WithoutRoom, Retrying: true}, now)
+		setSourceReady(source, conditions.Readiness{Reason: string(v1alpha1.ReasonWaiting), Message: "Waits for " + budget.WithoutRoom, Retrying: true}, now)
 	})
 }
 
-// refuseInsecure says that the feed is not polled because its credentials could be read on the way. It is
+// refuseInsecure reports that the feed is not polled because its credentials could be read on the way. It is
 // looked at again when the spec changes.
 func (r *Reconciler) refuseInsecure(ctx context.Context, source *v1alpha1.FeedSource) error {
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{
+		setSourceReady(source, conditions.Readiness{
 			Reason: v1alpha1.ReasonInsecureCredentials, Stalled: true, Message: derive.InsecureCredentials,
 		}, r.Clock.Now())
 	})
 }
 
-// refuseOutdated says that the feed is not polled because what comes of that could not be recorded.
+// refuseOutdated reports that the feed is not polled because what comes of that could not be recorded.
 func (r *Reconciler) refuseOutdated(ctx context.Context, source *v1alpha1.FeedSource, why string) error {
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Verdict{Reason: v1alpha1.ReasonCRDOutdated, Stalled: true, Message: why}, r.Clock.Now())
+		setSourceReady(source, conditions.Readiness{Reason: v1alpha1.ReasonCRDOutdated, Stalled: true, Message: why}, r.Clock.Now())
 	})
 }
 
@@ -158,13 +158,13 @@ func (r *Reconciler) transition(ctx context.Context, source *v1alpha1.FeedSource
 }
 
 // setSourceReady sets Ready, and Reconciling or Stalled where they apply.
-func setSourceReady(source *v1alpha1.FeedSource, said conditions.Verdict, now time.Time) {
+func setSourceReady(source *v1alpha1.FeedSource, said conditions.Readiness, now time.Time) {
 	conditions.SetReady(&source.Status.Conditions, source.Status.ObservedGeneration, said, now)
 }
 
-// setBeginning says of a source of which nothing was told yet that it is being read: Ready is there whenever
+// setFirstPoll reports for a source of which nothing was told yet that it is being read: Ready is there whenever
 // anything is.
-func setBeginning(source *v1alpha1.FeedSource, now time.Time) {
+func setFirstPoll(source *v1alpha1.FeedSource, now time.Time) {
 	if conditions.Ready(source.Status.Conditions).Type != "" {
 		return
 	}
@@ -174,16 +174,16 @@ func setBeginning(source *v1alpha1.FeedSource, now time.Time) {
 	})
 }
 
-// setDamaged says what of the feed could not be used.
+// setDamaged reports what of the feed could not be used.
 func setDamaged(source *v1alpha1.FeedSource, warning string, now time.Time) {
 	note(source, v1alpha1.ConditionDamaged, v1alpha1.ReasonPartlyRead, warning, now)
 }
 
-// setRebuilt says that the memory was gone, until the next poll that finds it.
+// setRebuilt reports that the memory was gone, until the next poll that finds it.
 func setRebuilt(source *v1alpha1.FeedSource, seen int, now time.Time) {
 	message := ""
 	if seen >= 0 {
-		message = fmt.Sprintf("The FeedMemory of this source was gone. So that nothing is published twice, "+
+		message = fmt.Sprintf("The FeedMemory of this source was missing. So that nothing is published twice, "+
 			"the %d entries that the feed lists without an item were marked as seen, and none became an item", seen)
 	}
 	note(source, v1alpha1.ConditionMemoryRebuilt, v1alpha1.ReasonMemoryMissing, message, now)
@@ -206,8 +206,8 @@ func stalledBecause(source *v1alpha1.FeedSource, reason string) bool {
 	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == reason
 }
 
-// human writes a duration without its zero parts: 15m, not 15m0s.
-func human(d time.Duration) string {
+// formatDuration writes a duration without its zero parts: 15m, not 15m0s.
+func formatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -20,11 +20,11 @@ func TestPollsBeginTogether(t *testing.T) {
 		250*time.Millisecond + 1: 500 * time.Millisecond,
 		time.Second - 1:          time.Second,
 	} {
-		if got := together(noon.Add(after)); !got.Equal(noon.Add(want)) {
+		if got := alignPoll(noon.Add(after)); !got.Equal(noon.Add(want)) {
 			t.Errorf("due %s after noon: begins at %s", after, got)
 		}
 	}
-	if never := together(time.Time{}); !never.IsZero() {
+	if never := alignPoll(time.Time{}); !never.IsZero() {
 		t.Errorf("never becomes %s", never)
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
-// watchedSource is what this process knows of a source beyond its status, so that an unchanged
+// sourceState is what this process knows of a source beyond its status, so that an unchanged
 // feed costs neither a write nor a read of its memory. All of it can be lost: then a first poll that is
 // still untold is made again.
 //
 // A key is reconciled by one worker at a time, which holds the lock.
-type watchedSource struct {
+type sourceState struct {
 	sync.Mutex
 
 	uid types.UID
@@ -36,88 +36,88 @@ type watchedSource struct {
 	generation int64
 	token      string
 	// full is since when polls have found no room in memory for the feed.
-	full budget.Roomless
+	full budget.MemoryBackoff
 	// failedWrites is how many polls in a row could not be written down.
 	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.
 	redo time.Time
-	// untold is what the first poll has to tell, until it is told with the counts of what it made.
-	untold *report
-	// counted are the counts that this process has written last, nil for none; what is cached may be older.
-	counted *v1alpha1.ItemCounts
+	// pendingReport is the report of the first poll, until it is written with the counts of what it made.
+	pendingReport *report
+	// writtenCounts are the counts that this process has written last, nil for none; what is cached may be older.
+	writtenCounts *v1alpha1.ItemCounts
 	// countsWritten is when they were written last by themselves.
 	countsWritten time.Time
-	// uncounted is since when the counts do not tell what has become of new items; zero: they tell of all.
-	uncounted time.Time
-	// awaited is how many items of the source the tally has seen when it knows of all that polls have made.
-	awaited int64
+	// countsStaleSince is since when the counts are behind what has become of new items; zero: they are not.
+	countsStaleSince time.Time
+	// expectedItems is how many items of the source the tally has seen when it knows of all that polls have made.
+	expectedItems int64
 	// validators of the last answer, nil until they were read or written once.
 	validators *feedmemory.Validators
 	// filters of the generation that was looked at last, nil until there was one.
 	filters *compiledFilters
-	// filteredUntold is how many entries the filters have dropped that the status does not count yet.
-	filteredUntold int64
+	// filteredUnreported is how many entries the filters have dropped that the status does not count yet.
+	filteredUnreported int64
 	// complete is set once the memory holds the identities of all items, also of those that a poll made that
 	// was cut off.
 	complete bool
-	// today is how many items of the source were created today, as far as this process knows, and toldToday what of
+	// today is how many items of the source were created today, as far as this process knows, and reportedToday what of
 	// that stands on the status.
-	today, toldToday polling.Intake
+	today, reportedToday polling.Intake
 	// held is set while entries wait in the feed until there is room.
 	held bool
 }
 
 // counts are those that stand on the status.
-func (w *watchedSource) counts(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
-	if w.counted != nil {
-		return *w.counted
+func (w *sourceState) counts(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
+	if w.writtenCounts != nil {
+		return *w.writtenCounts
 	}
 	return source.Status.Items
 }
 
-// made notes that a poll has made so many items, of a source of which the tally had seen some before.
-func (w *watchedSource) made(items int, seenBefore int64, poll, now time.Time) {
+// noteCreated notes that a poll has made so many items, of a source of which the tally had seen some before.
+func (w *sourceState) noteCreated(items int, seenBefore int64, poll, now time.Time) {
 	if items == 0 {
 		return
 	}
-	w.lastNews, w.awaited = poll, seenBefore+int64(items)
-	if w.uncounted.IsZero() {
-		w.uncounted = now
+	w.lastNews, w.expectedItems = poll, seenBefore+int64(items)
+	if w.countsStaleSince.IsZero() {
+		w.countsStaleSince = now
 	}
 }
 
-// toTell returns what is still to be told of a poll, and nil when there is nothing. What was found with
-// another spec is not told any more: that one is polled anew.
-func (w *watchedSource) toTell(source *v1alpha1.FeedSource) *report {
-	if w.untold != nil && w.untold.generation != source.Generation {
-		w.untold = nil
+// reportDue returns the report that is still to be written, and nil when there is none. What was found with
+// another spec is not reported any more: that one is polled anew.
+func (w *sourceState) reportDue(source *v1alpha1.FeedSource) *report {
+	if w.pendingReport != nil && w.pendingReport.generation != source.Generation {
+		w.pendingReport = nil
 	}
-	return w.untold
+	return w.pendingReport
 }
 
-// countable is when the counts may be written next: once a minute, and in one with what becomes of new
+// nextCountsWrite is when the counts may be written next: once a minute, and in one with what becomes of new
 // items, if that is known by then. A source that is new is not kept waiting for that.
-func (w *watchedSource) countable(settled bool) time.Time {
+func (w *sourceState) nextCountsWrite(settled bool) time.Time {
 	from, patience := w.countsWritten.Add(countsInterval), countsInterval
-	if w.untold != nil {
+	if w.pendingReport != nil {
 		from, patience = time.Time{}, firstReportDelay
 	}
-	if enough := w.uncounted.Add(patience); !settled && enough.After(from) {
+	if enough := w.countsStaleSince.Add(patience); !settled && enough.After(from) {
 		return enough
 	}
 	return from
 }
 
-// watchedSources are the sources that this process has seen.
-type watchedSources struct {
+// sourceStates are the sources that this process has seen.
+type sourceStates struct {
 	mu     sync.Mutex
-	byName map[types.NamespacedName]*watchedSource
+	byName map[types.NamespacedName]*sourceState
 	// began is when this process began to work. Until it has seen thousands of sources, poll times of some have
 	// passed already, which are its own.
 	began time.Time
 }
 
-func (w *watchedSources) of(source *v1alpha1.FeedSource, now time.Time) *watchedSource {
+func (w *sourceStates) of(source *v1alpha1.FeedSource, now time.Time) *sourceState {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.began.IsZero() {
@@ -126,12 +126,12 @@ func (w *watchedSources) of(source *v1alpha1.FeedSource, now time.Time) *watched
 	key := client.ObjectKeyFromObject(source)
 	known := w.byName[key]
 	if known == nil || known.uid != source.UID {
-		known = &watchedSource{uid: source.UID, firstSeen: w.began}
+		known = &sourceState{uid: source.UID, firstSeen: w.began}
 		if source.CreationTimestamp.After(w.began) {
 			known.firstSeen = now
 		}
 		if w.byName == nil {
-			w.byName = map[types.NamespacedName]*watchedSource{}
+			w.byName = map[types.NamespacedName]*sourceState{}
 		}
 		w.byName[key] = known
 	}
@@ -139,13 +139,13 @@ func (w *watchedSources) of(source *v1alpha1.FeedSource, now time.Time) *watched
 }
 
 // all returns the sources that were seen.
-func (w *watchedSources) all() map[types.NamespacedName]*watchedSource {
+func (w *sourceStates) all() map[types.NamespacedName]*sourceState {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.byName)
 }
 
-func (w *watchedSources) forget(key types.NamespacedName) {
+func (w *sourceStates) forget(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.byName, key)

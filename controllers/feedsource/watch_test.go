@@ -29,7 +29,7 @@ func TestAPollTimeThatPassesDuringTheStartIsKept(t *testing.T) {
 		s.Status.LastPollTime = &metav1.Time{Time: polled}
 		return s
 	}
-	var watched watchedSources
+	var watched sourceStates
 	watched.of(source("first", began.Add(-time.Hour), began.Add(-time.Minute)), began)
 
 	passed := 0
@@ -60,27 +60,27 @@ func TestNewItemsAreCountedWithinAMinute(t *testing.T) {
 	noon := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	for name, test := range map[string]struct {
-		watched *watchedSource
+		watched *sourceState
 		settled bool
 		want    time.Time
 	}{
-		"settled, and counted long ago":          {&watchedSource{countsWritten: at(-300), uncounted: noon}, true, at(-240)},
-		"settled, and counted just now":          {&watchedSource{countsWritten: at(-10), uncounted: noon}, true, at(50)},
-		"not settled, and counted long ago":      {&watchedSource{countsWritten: at(-300), uncounted: noon}, false, at(60)},
-		"not settled, and counted just now":      {&watchedSource{countsWritten: at(-10), uncounted: noon}, false, at(60)},
-		"not settled, and none is new":           {&watchedSource{countsWritten: at(-10)}, false, at(50)},
-		"the first ones, settled":                {&watchedSource{untold: &report{}, uncounted: noon}, true, time.Time{}},
-		"the first ones, not settled":            {&watchedSource{untold: &report{}, uncounted: noon}, false, at(5)},
-		"those before counted without the first": {&watchedSource{untold: &report{}, countsWritten: at(-1), uncounted: noon}, false, at(5)},
+		"settled, and counted long ago":          {&sourceState{countsWritten: at(-300), countsStaleSince: noon}, true, at(-240)},
+		"settled, and counted just now":          {&sourceState{countsWritten: at(-10), countsStaleSince: noon}, true, at(50)},
+		"not settled, and counted long ago":      {&sourceState{countsWritten: at(-300), countsStaleSince: noon}, false, at(60)},
+		"not settled, and counted just now":      {&sourceState{countsWritten: at(-10), countsStaleSince: noon}, false, at(60)},
+		"not settled, and none is new":           {&sourceState{countsWritten: at(-10)}, false, at(50)},
+		"the first ones, settled":                {&sourceState{pendingReport: &report{}, countsStaleSince: noon}, true, time.Time{}},
+		"the first ones, not settled":            {&sourceState{pendingReport: &report{}, countsStaleSince: noon}, false, at(5)},
+		"those before counted without the first": {&sourceState{pendingReport: &report{}, countsWritten: at(-1), countsStaleSince: noon}, false, at(5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for range 3 { // what comes later does not put it off
-				if got := test.watched.countable(test.settled); !got.Equal(test.want) {
+				if got := test.watched.nextCountsWrite(test.settled); !got.Equal(test.want) {
 					t.Errorf("they may be written at %s, want %s", got, test.want)
 				}
-				if !test.watched.uncounted.IsZero() {
-					test.watched.made(1, 0, at(30), at(31))
+				if !test.watched.countsStaleSince.IsZero() {
+					test.watched.noteCreated(1, 0, at(30), at(31))
 				}
 			}
 		})

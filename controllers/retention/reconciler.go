@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	now := r.Clock.Now()
 	if apart := apiclock.Apart(r.Clock); apart > apiclock.MostApart {
-		ctrl.LoggerFrom(ctx).Info("Nothing is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
+		ctrl.LoggerFrom(ctx).Info("Retention paused: the clocks of the API server and of this machine differ too much", "apart", apart)
 		return queue.RequeueAt(now, now.Add(apiclock.ApartAgain)), nil
 	}
 	outlived, next := expire(&source, items, now)
@@ -103,7 +103,7 @@ func expire(source *v1alpha1.FeedSource, items []v1alpha1.FeedItem, now time.Tim
 	}
 	tooMany := max(len(finished)-len(outlived)-source.KeepMost(), 0)
 	slices.Reverse(kept) // the oldest first
-	slices.SortStableFunc(kept, func(a, b *v1alpha1.FeedItem) int { return cmp.Compare(worth(a, now), worth(b, now)) })
+	slices.SortStableFunc(kept, func(a, b *v1alpha1.FeedItem) int { return cmp.Compare(retentionOrder(a, now), retentionOrder(b, now)) })
 	return append(outlived, kept[:min(tooMany, len(kept))]...), next
 }
 
@@ -120,11 +120,11 @@ func newestFinished(items []v1alpha1.FeedItem) []*v1alpha1.FeedItem {
 	return finished
 }
 
-// worth orders the items of which there are too many; those that are worth least go first. A failed one is there for a
+// retentionOrder orders the items of which there are too many; those that are worth least go first. A failed one is there for a
 // person to see; and last goes the one of which somebody is still to be told.
-func worth(item *v1alpha1.FeedItem, now time.Time) int {
+func retentionOrder(item *v1alpha1.FeedItem, now time.Time) int {
 	switch {
-	case lifecycle.Next(item, now).Action == lifecycle.Tell:
+	case lifecycle.Next(item, now).Action == lifecycle.SendNotifications:
 		return 2
 	case item.Status.Phase == v1alpha1.PhaseFailed:
 		return 1
@@ -149,9 +149,9 @@ func (r *Reconciler) unwanted(
 		if asked.IsNew() && item.Status.Phase == v1alpha1.PhaseFailed {
 			return true
 		}
-		releases := retry.ReleasesOf(ctx, r.Client, item)
-		releases.Source = believable.TimeOf(live.Status.ReleasedTime)
-		return lifecycle.Revived(item, retry.CuredBy(ctx, r.Client, item.Namespace)) || releases.Wants(item, now)
+		releases := retry.RequestsFor(ctx, r.Client, item)
+		releases.Source = believable.TimeOf(live.Status.RetryRequestedTime)
+		return lifecycle.Revived(item, retry.RestoredBy(ctx, r.Client, item.Namespace)) || releases.Wants(item, now)
 	}), nil
 }
 

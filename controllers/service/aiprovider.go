@@ -20,11 +20,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// AIProviders is the reconciler of AIProvider: it says whether a provider can be used, and opens it to those who wait for it.
+// AIProviders is the reconciler of AIProvider: it reports whether a provider can be used, and opens it to those who wait for it.
 type AIProviders = Reconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider, provider.Provider]
 
 // ProviderFactory makes what calls the service that an AIProvider describes, with its credentials.
-// An error says, for a person, what in the spec cannot work.
+// An error explains what in the spec cannot work.
 type ProviderFactory func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error)
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders,verbs=get;list;watch
@@ -52,7 +52,7 @@ func (aiProviders) traits() traits {
 	return traits{places: queue.ProviderCheckPlaces, key: queue.ProviderKey, stage: v1alpha1.StageSummarize, secretKey: secrets.KeyAPIKey}
 }
 
-func (aiProviders) door(waker *queue.Waker) *queue.Door { return &waker.Providers }
+func (aiProviders) door(waker *queue.Waker) *queue.Source { return &waker.Providers }
 
 func (aiProviders) resource(key client.ObjectKey) schedule.Resource { return schedule.Provider(key) }
 
@@ -102,6 +102,6 @@ func (aiProviders) working(described *v1alpha1.AIProvider) string {
 	return "Summarizes inside the operator; needs no key"
 }
 
-func (aiProviders) transition(recorder events.EventRecorder, described *v1alpha1.AIProvider, said conditions.Verdict) {
+func (aiProviders) transition(recorder events.EventRecorder, described *v1alpha1.AIProvider, said conditions.Readiness) {
 	telemetry.ProviderTransition(recorder, described, said.Ready, said.Reason, said.Message)
 }

@@ -24,12 +24,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// FeedDestinations is the reconciler of FeedDestination: it says whether a destination can be posted to, and opens it to those
+// FeedDestinations is the reconciler of FeedDestination: it reports whether a destination can be posted to, and opens it to those
 // who wait for it.
 type FeedDestinations = Reconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDestination, *posting.Publisher]
 
 // DestinationFactory makes what posts to the account that a FeedDestination describes, with its
-// credentials. An error says, for a person, what in the spec cannot work.
+// credentials. An error explains what in the spec cannot work.
 type DestinationFactory func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error)
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations,verbs=get;list;watch
@@ -47,7 +47,7 @@ func (feedDestinations) traits() traits {
 	return traits{places: queue.DestinationCheckPlaces, key: queue.DestinationKey, stage: v1alpha1.StageDeliver, secretKey: secrets.KeyAccess}
 }
 
-func (feedDestinations) door(waker *queue.Waker) *queue.Door { return &waker.Destinations }
+func (feedDestinations) door(waker *queue.Waker) *queue.Source { return &waker.Destinations }
 
 func (feedDestinations) resource(key client.ObjectKey) schedule.Resource {
 	return schedule.Destination(key)
@@ -105,7 +105,7 @@ func (feedDestinations) check(ctx context.Context, described *v1alpha1.FeedDesti
 	}, nil
 }
 
-// usable says that how long posts may be, and whether they can be looked up, is known.
+// usable reports whether how long posts may be, and whether they can be looked up, is known.
 func (feedDestinations) usable(described *v1alpha1.FeedDestination, to *posting.Publisher, answered bool) bool {
 	if !answered || described.Status.Server == nil {
 		return false
@@ -135,6 +135,6 @@ func (feedDestinations) working(described *v1alpha1.FeedDestination) string {
 	return "Posts to " + described.Spec.Mastodon.Server
 }
 
-func (feedDestinations) transition(recorder events.EventRecorder, described *v1alpha1.FeedDestination, said conditions.Verdict) {
+func (feedDestinations) transition(recorder events.EventRecorder, described *v1alpha1.FeedDestination, said conditions.Readiness) {
 	telemetry.DestinationTransition(recorder, described, said.Ready, said.Reason, said.Message)
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/feed-operator/feed-operator/internal/services"
 )
 
-// LastWords writes the counters when the operator stops, also those of calls that end while it does.
-type LastWords struct {
+// FinalCounters writes the counters when the operator stops, also those of calls that end while it does.
+type FinalCounters struct {
 	Services     *services.Services
 	Providers    *AIProviders
 	Destinations *FeedDestinations
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (l *LastWords) NeedLeaderElection() bool { return true }
+func (l *FinalCounters) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
-func (l *LastWords) Start(ctx context.Context) error {
+func (l *FinalCounters) Start(ctx context.Context) error {
 	<-ctx.Done()
 	for _, id := range l.Services.Stop(func(id schedule.Resource) { l.write(ctx, id) }) {
 		l.write(ctx, id)
@@ -31,7 +31,7 @@ func (l *LastWords) Start(ctx context.Context) error {
 	return nil
 }
 
-func (l *LastWords) write(ctx context.Context, id schedule.Resource) {
+func (l *FinalCounters) write(ctx context.Context, id schedule.Resource) {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	switch id.Kind {

@@ -32,7 +32,7 @@ type traits struct {
 type kind[P v1alpha1.ServiceObject, C any] interface {
 	traits() traits
 	// door is where services of the kind are brought back from.
-	door(waker *queue.Waker) *queue.Door
+	door(waker *queue.Waker) *queue.Source
 	// resource is how the schedule knows a service.
 	resource(key client.ObjectKey) schedule.Resource
 	// limit is how hard a service may be asked.
@@ -54,6 +54,6 @@ type kind[P v1alpha1.ServiceObject, C any] interface {
 	resume(known *services.Services, id schedule.Resource, object P)
 	// working says in words what a service does when all is well.
 	working(object P) string
-	// transition tells about a change of readiness.
-	transition(recorder events.EventRecorder, object P, said conditions.Verdict)
+	// transition emits an Event for a change of readiness.
+	transition(recorder events.EventRecorder, object P, said conditions.Readiness)
 }

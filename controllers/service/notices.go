@@ -24,20 +24,20 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
-// tell sends the notices of a service that are due, whatever has become of the items that have failed for it, and
+// sendNotices sends the notices of a service that are due, whatever has become of the items that have failed for it, and
 // returns when to look again; zero: somebody else sees to that.
-func (r *Reconciler[T, P, C]) tell(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (next time.Time, err error) {
+func (r *Reconciler[T, P, C]) sendNotices(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (next time.Time, err error) {
 	now := r.Clock.Now()
 	for _, notice := range slices.Clone(found.Service().CredentialsNotices) {
 		at, open := lifecycle.NotificationDue(&notice.Notification, now)
-		if !open || r.Notifier.UnderWay.Has(found, notice.Destination) {
+		if !open || r.Notifier.InFlight.Has(found, notice.Destination) {
 			continue
 		}
 		if at.After(now) {
 			next = queue.Earliest(next, at)
 			continue
 		}
-		wanted, err := r.wanted(ctx, found.GetNamespace(), notice.Destination)
+		wanted, err := r.stillNotified(ctx, found.GetNamespace(), notice.Destination)
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -59,8 +59,8 @@ func (r *Reconciler[T, P, C]) tell(ctx context.Context, turn *schedule.Turn, id 
 	return next, nil
 }
 
-// wanted says whether any source of a namespace still has a destination told of what fails.
-func (r *Reconciler[T, P, C]) wanted(ctx context.Context, namespace, destination string) (bool, error) {
+// stillNotified reports whether any source of a namespace still has a destination notified of what fails.
+func (r *Reconciler[T, P, C]) stillNotified(ctx context.Context, namespace, destination string) (bool, error) {
 	var sources v1alpha1.FeedSourceList
 	err := r.Client.List(ctx, &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
 	return slices.ContainsFunc(sources.Items, func(source v1alpha1.FeedSource) bool { return source.Notifies(destination) }), err
@@ -92,7 +92,7 @@ func (r *Reconciler[T, P, C]) notification(id schedule.Resource, found P, row v1
 		Held: func(ctx context.Context) bool {
 			err := r.recordDue(ctx, object, &row)
 			if err != nil {
-				ctrl.LoggerFrom(ctx).V(1).Info("Notice not sent while writes are refused", "error", err.Error())
+				ctrl.LoggerFrom(ctx).V(1).Info("Notice postponed while the API server refuses writes", "error", err.Error())
 			}
 			return err != nil
 		},
@@ -100,7 +100,7 @@ func (r *Reconciler[T, P, C]) notification(id schedule.Resource, found P, row v1
 		Record: func(ctx context.Context, outcome lifecycle.NotificationOutcome) error {
 			return r.recordNotice(ctx, object, outcome)
 		},
-		LookAgain: func(after time.Duration) { r.Waker.ServiceLater(id, after) },
+		RequeueAfter: func(after time.Duration) { r.Waker.ServiceLater(id, after) },
 	}
 }
 
@@ -142,21 +142,21 @@ func (r *Reconciler[T, P, C]) recordNotice(ctx context.Context, found P, outcome
 		log.Info("Notice of refused credentials sent", "url", settled.URL)
 	case settled.State == v1alpha1.NotificationQueued:
 		next, _ := lifecycle.NotificationDue(&settled.Notification, now)
-		log.Info("Notice of refused credentials failed, to be tried again", "error", settled.Failure.Message, "nextRetryTime", next)
+		log.Info("Notice of refused credentials failed, will retry", "error", settled.Failure.Message, "nextRetryTime", next)
 	default:
 		log.Info("Notice of refused credentials given up", "severity", "warning", "error", settled.Failure.Message)
 	}
 	return nil
 }
 
-// refusalOf is what is told of a service that refuses its credentials.
+// refusalOf is the notification of a service that refuses its credentials.
 func (r *Reconciler[T, P, C]) refusalOf(id schedule.Resource, service P) *destination.Notice {
 	facts, said := "", ""
 	if last := service.Service().LastFailure; last != nil {
 		said = last.Message
 		facts = "Refused since: " + last.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ". "
 	}
-	if _, _, why, _ := r.Services.Standing(id); why != nil && why.Refused != nil {
+	if _, _, why, _ := r.Services.Lookup(id); why != nil && why.Refused != nil {
 		said = why.Refused.Error() // a call that ended later may have failed in another way
 	}
 	where := "spec"
@@ -166,8 +166,8 @@ func (r *Reconciler[T, P, C]) refusalOf(id schedule.Resource, service P) *destin
 	return &destination.Notice{
 		Subject: fmt.Sprintf("Credentials refused: %s %s/%s", kindOf(service), service.GetNamespace(), service.GetName()),
 		Error:   "Last error: " + failure.Mask(said),
-		Facts:   facts + "All items that need them fail until they are changed; you are told once.",
-		Advice:  "To do: correct the " + where + ". Within a minute its items are tried again by themselves.",
+		Facts:   facts + "All items that need them fail until they are changed; you are notified once.",
+		Advice:  "To do: correct the " + where + ". Its items are then retried within a minute.",
 	}
 }
 

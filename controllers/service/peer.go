@@ -37,32 +37,32 @@ func (r *Reconciler[T, P, C]) peerOf(object P, credentials string) string {
 	return fmt.Sprintf("%s/%s/%s", object.GetUID(), hex.EncodeToString(sum[:8]), credentials)
 }
 
-// nextLook is when an open service is to be looked at again.
-func (r *Reconciler[T, P, C]) nextLook(id schedule.Resource, found P) time.Duration {
-	next := checkAgain
+// nextCheck is when an open service is to be looked at again.
+func (r *Reconciler[T, P, C]) nextCheck(id schedule.Resource, found P) time.Duration {
+	next := checkInterval
 	if found.SecretRef() != nil {
-		next = lookAtRotation
+		next = rotationCheckInterval
 	}
 	if until, spent := r.Services.Schedule.TokensSpent(id); spent {
 		next = min(next, max(until.Sub(r.Clock.Now()), time.Second))
 	}
 	availability := r.Services.Schedule.Availability(id)
-	if remaining := availability.Remaining(r.Clock.Now()); remaining >= services.LongPause || availability.State == schedule.StateOpen && remaining > 0 {
+	if remaining := availability.Remaining(r.Clock.Now()); remaining >= services.LongPause || availability.State == schedule.StateCircuitOpen && remaining > 0 {
 		next = min(next, remaining) // what the status says of it ends then
 	}
 	return next
 }
 
-// checkDue says that a service has not been asked about itself for long.
+// checkDue reports whether a service has not been asked about itself for long.
 func (r *Reconciler[T, P, C]) checkDue(id schedule.Resource, found P, version string) bool {
-	last := r.told(id, found, version)
-	return found.SecretRef() != nil && (last.IsZero() || r.Clock.Now().Sub(last) >= checkAgain)
+	last := r.lastCheck(id, found, version)
+	return found.SecretRef() != nil && (last.IsZero() || r.Clock.Now().Sub(last) >= checkInterval)
 }
 
-// told is when the peer of a service has told about itself last; zero for never, and for a time that cannot be.
-func (r *Reconciler[T, P, C]) told(id schedule.Resource, found P, version string) time.Time {
+// lastCheck is when the peer of a service was last checked; zero for never, and for a time that cannot be.
+func (r *Reconciler[T, P, C]) lastCheck(id schedule.Resource, found P, version string) time.Time {
 	peer, now := r.peerOf(found, version), r.Clock.Now()
-	last := r.Services.Told(id, peer)
+	last := r.Services.LastCheck(id, peer)
 	if !believable.Past(last, now) {
 		last = time.Time{}
 	}
@@ -78,7 +78,7 @@ func (r *Reconciler[T, P, C]) told(id schedule.Resource, found P, version string
 func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string) {
 	items, err := itemcache.UnfinishedOf(ctx, r.Client, namespace, itemcache.AnySource)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Items that wait could not be listed")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list waiting items")
 		return
 	}
 	for i := range items {

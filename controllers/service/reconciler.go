@@ -29,15 +29,15 @@ import (
 
 // How often a service is looked at when nothing happens to it.
 const (
-	// lookAtSecret is how often the Secret of a service is read that is closed for it (R3.8).
-	lookAtSecret = 30 * time.Second
-	// lookAtRotation is how often the Secret is read of a service that works, for a key that was
+	// secretCheckInterval is how often the Secret of a service is read that is closed for it (R3.8).
+	secretCheckInterval = 30 * time.Second
+	// rotationCheckInterval is how often the Secret is read of a service that works, for a key that was
 	// replaced while the old one is still good.
-	lookAtRotation = 5 * time.Minute
-	// checkAgain is how often a service is asked about itself: a server may change its limits.
-	checkAgain = time.Hour
-	// longestCheck bounds one such question, so that those who hang do not hold up the others.
-	longestCheck = 15 * time.Second
+	rotationCheckInterval = 5 * time.Minute
+	// checkInterval is how often a service is asked about itself: a server may change its limits.
+	checkInterval = time.Hour
+	// longestCheckTimeout bounds one such question, so that those who hang do not hold up the others.
+	longestCheckTimeout = 15 * time.Second
 )
 
 // Tools are what the reconcilers of both kinds work with.
@@ -75,19 +75,19 @@ func (r *Reconciler[T, P, C]) SetupWithManager(manager ctrl.Manager) error {
 		Complete(r)
 }
 
-// standing is what one look at a service has come to.
-type standing[P any] struct {
-	// open says that the service may be called; then its availability says the rest.
+// checkResult is what one look at a service has come to.
+type checkResult[P any] struct {
+	// open is set if the service may be called; then its availability says the rest.
 	open bool
-	// parked says that nothing is known yet: it is to be asked when its turn comes.
-	parked bool
-	said   conditions.Verdict
-	// again is when to look again by itself; zero for never.
-	again time.Duration
+	// parked is set if nothing is known yet: it is to be asked when its turn comes.
+	parked    bool
+	readiness conditions.Readiness
+	// requeueAfter is when to look again by itself; zero for never.
+	requeueAfter time.Duration
 	// refused are the credentials that were refused, by their version, and refusal says how.
 	refused string
 	refusal *failure.Error
-	// checkedFor is the peer of which the service has told about itself, and answer notes what.
+	// checkedFor is the peer that was checked, and answer notes the result.
 	checkedFor string
 	answer     func(P)
 }
@@ -109,32 +109,32 @@ func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Reques
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "it is being deleted"})
 		return ctrl.Result{}, nil
 	}
-	if _, _, _, seen := r.Services.Standing(id); !seen {
+	if _, _, _, seen := r.Services.Lookup(id); !seen {
 		if err := r.restore(ctx, id, found); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
 	}
 	if outdated := r.Recordable.Why(kindOf(found)); outdated != "" {
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "its CustomResourceDefinition is older than the operator"})
-		return ctrl.Result{}, client.IgnoreNotFound(r.writeDown(ctx, id, found, standing[P]{
-			said: conditions.Verdict{Reason: v1alpha1.ReasonCRDOutdated, Message: outdated, Stalled: true},
+		return ctrl.Result{}, client.IgnoreNotFound(r.updateStatus(ctx, id, found, checkResult[P]{
+			readiness: conditions.Readiness{Reason: v1alpha1.ReasonCRDOutdated, Message: outdated, Stalled: true},
 		}))
 	}
 	r.clearPauses(id, found)
-	stands, err := r.look(ctx, turn, id, found)
+	stands, err := r.evaluate(ctx, turn, id, found)
 	if err != nil || stands.parked {
 		return ctrl.Result{}, err
 	}
-	if err := r.writeDown(ctx, id, found, stands); err != nil {
+	if err := r.updateStatus(ctx, id, found, stands); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	notice, err := r.tell(ctx, turn, id, found)
+	notice, err := r.sendNotices(ctx, turn, id, found)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	now, again := r.Clock.Now(), time.Time{}
-	if stands.again > 0 {
-		again = now.Add(stands.again)
+	if stands.requeueAfter > 0 {
+		again = now.Add(stands.requeueAfter)
 	}
 	return ctrl.Result{RequeueAfter: queue.RequeueAt(now, queue.Earliest(again, notice)).RequeueAfter}, nil
 }
@@ -155,108 +155,108 @@ func (r *Reconciler[T, P, C]) restore(ctx context.Context, id schedule.Resource,
 	return nil
 }
 
-// look finds out whether the service can be called, and opens or closes it.
-func (r *Reconciler[T, P, C]) look(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (standing[P], error) {
+// evaluate finds out whether the service can be called, and opens or closes it.
+func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn, id schedule.Resource, found P) (checkResult[P], error) {
 	if found.Suspended() {
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "it is suspended"})
-		return standing[P]{said: conditions.Verdict{
+		return checkResult[P]{readiness: conditions.Readiness{
 			Reason: v1alpha1.ReasonSuspended, Message: "Suspended: it is not called, and items that need it wait",
 		}}, nil
 	}
 	credentials, version, err := r.credentials(ctx, found)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: unusable.Error()})
-		return standing[P]{
-			said:  conditions.Verdict{Reason: v1alpha1.ReasonCredentialsMissing, Message: unusable.Error(), Stalled: true},
-			again: lookAtSecret,
+		return checkResult[P]{
+			readiness:    conditions.Readiness{Reason: v1alpha1.ReasonCredentialsMissing, Message: unusable.Error(), Stalled: true},
+			requeueAfter: secretCheckInterval,
 		}, nil
 	}
 	if err != nil {
-		return standing[P]{}, err
+		return checkResult[P]{}, err
 	}
 	revision := revisionOf(found, version)
-	caller, current, why, _ := r.Services.Standing(id)
+	caller, current, why, _ := r.Services.Lookup(id)
 	same := current == revision
 	switch {
 	case same && why != nil && why.Refused != nil:
-		return refusedStanding[P](why.Refused, version), nil //nolint:nilerr // the error is the service's, and is told
-	case same && why != nil && why.Until.After(r.Clock.Now()) && believable.Coming(why.Until, r.Clock.Now(), services.AskAgain):
-		return standing[P]{
-			said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.Because, Stalled: true},
-			again: min(why.Until.Sub(r.Clock.Now()), lookAtSecret), // the fault may be in the Secret
+		return refusedResult[P](why.Refused, version), nil //nolint:nilerr // the error is the service's, and is told
+	case same && why != nil && why.Until.After(r.Clock.Now()) && believable.Coming(why.Until, r.Clock.Now(), services.RecheckInterval):
+		return checkResult[P]{
+			readiness:    conditions.Readiness{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.Because, Stalled: true},
+			requeueAfter: min(why.Until.Sub(r.Clock.Now()), secretCheckInterval), // the fault may be in the Secret
 		}, nil
 	case same && caller != nil && !r.checkDue(id, found, version):
-		return standing[P]{open: true, again: r.nextLook(id, found)}, nil
+		return checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found)}, nil
 	}
 	fresh, err := r.kind.connect(found, credentials)
 	if err != nil {
 		return r.configurationRefused(id, revision, err.Error()), nil
 	}
-	rank := schedule.Rank{Time: r.told(id, found, version), Name: found.GetName(), Owner: schedule.Owner{Tenant: found.GetNamespace()}}
+	rank := schedule.Rank{Time: r.lastCheck(id, found, version), Name: found.GetName(), Owner: schedule.Owner{Tenant: found.GetNamespace()}}
 	if _, mayAsk := turn.Acquire(rank, r.kind.traits().places); !mayAsk {
 		// What is open stays so, and what its calls come to is written down meanwhile.
-		return standing[P]{parked: !same || caller == nil, open: true, again: r.nextLook(id, found)}, nil
+		return checkResult[P]{parked: !same || caller == nil, open: true, requeueAfter: r.nextCheck(id, found)}, nil
 	}
-	return r.ask(ctx, id, found, fresh, revision, version)
+	return r.runCheck(ctx, id, found, fresh, revision, version)
 }
 
-// ask asks the service about itself, and opens or closes it by its answer.
-func (r *Reconciler[T, P, C]) ask(ctx context.Context, id schedule.Resource, found P, caller C, revision, version string) (standing[P], error) {
-	bounded, cancel := context.WithTimeout(ctx, min(found.Timeout(), longestCheck))
+// runCheck asks the service about itself, and opens or closes it by its answer.
+func (r *Reconciler[T, P, C]) runCheck(ctx context.Context, id schedule.Resource, found P, caller C, revision, version string) (checkResult[P], error) {
+	bounded, cancel := context.WithTimeout(ctx, min(found.Timeout(), longestCheckTimeout))
 	defer cancel()
 	answer, err := r.kind.check(bounded, found, caller)
 	if ctx.Err() != nil {
-		return standing[P]{}, ctx.Err()
+		return checkResult[P]{}, ctx.Err()
 	}
 	failed := failure.Classify(err)
 	switch {
 	case failed == nil:
 	case failed.Category == v1alpha1.CategoryAuth:
 		r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: services.Clause(failed.Error()), Refused: failed})
-		return refusedStanding[P](failed, version), nil
+		return refusedResult[P](failed, version), nil
 	case failed.Category == v1alpha1.CategoryValidation:
 		return r.configurationRefused(id, revision, failed.Error()), nil
-	case !r.kind.usable(found, caller, !r.told(id, found, version).IsZero()):
-		r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: "it could not be asked about itself"})
-		return standing[P]{
-			said:  conditions.Verdict{Reason: v1alpha1.ReasonCheckFailed, Message: failed.Error(), Retrying: true},
-			again: lookAtSecret,
+	case !r.kind.usable(found, caller, !r.lastCheck(id, found, version).IsZero()):
+		r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: "its check failed"})
+		return checkResult[P]{
+			readiness:    conditions.Readiness{Reason: v1alpha1.ReasonCheckFailed, Message: failed.Error(), Retrying: true},
+			requeueAfter: secretCheckInterval,
 		}, nil
 	default: // whether it works, the next call will show
-		ctrl.LoggerFrom(ctx).Info("Service could not be asked about itself", "error", failed.Error())
+		ctrl.LoggerFrom(ctx).Info("Service check failed", "error", failed.Error())
 	}
-	_, before, _, _ := r.Services.Standing(id)
+	_, before, _, _ := r.Services.Lookup(id)
 	r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), r.kind.limit(found), r.kind.lastCall(found))
 	if before != "" && before != revision {
 		r.wakeWaiting(ctx, found.GetNamespace())
 	}
-	stands := standing[P]{open: true, again: r.nextLook(id, found), answer: answer}
+	stands := checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found), answer: answer}
 	if failed == nil {
 		stands.checkedFor = r.peerOf(found, version)
-		r.Services.HasTold(id, stands.checkedFor)
+		r.Services.NoteCheck(id, stands.checkedFor)
 	} else {
-		stands.again = lookAtSecret
+		stands.requeueAfter = secretCheckInterval
 	}
 	return stands, nil
 }
 
-func (r *Reconciler[T, P, C]) configurationRefused(id schedule.Resource, revision, message string) standing[P] {
-	r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: services.Clause(message), Until: r.Clock.Now().Add(services.AskAgain)})
-	return standing[P]{
-		said:  conditions.Verdict{Reason: v1alpha1.ReasonConfigurationRefused, Message: message, Stalled: true},
-		again: lookAtSecret,
+func (r *Reconciler[T, P, C]) configurationRefused(id schedule.Resource, revision, message string) checkResult[P] {
+	r.Services.MarkUnavailable(id, revision, services.Unavailability{Because: services.Clause(message), Until: r.Clock.Now().Add(services.RecheckInterval)})
+	return checkResult[P]{
+		readiness:    conditions.Readiness{Reason: v1alpha1.ReasonConfigurationRefused, Message: message, Stalled: true},
+		requeueAfter: secretCheckInterval,
 	}
 }
 
-func refusedStanding[P any](refused *failure.Error, version string) standing[P] {
-	return standing[P]{
-		said: conditions.Verdict{
+func refusedResult[P any](refused *failure.Error, version string) checkResult[P] {
+	return checkResult[P]{
+		readiness: conditions.Readiness{
 			Reason:  v1alpha1.ReasonCredentialsRefused,
-			Message: services.Clause(refused.Error()) + ". What the Secret holds is not used any more until it is changed", Stalled: true,
+			Message: services.Clause(refused.Error()) + ". The Secret is not used again until it is changed", Stalled: true,
 		},
-		again:   lookAtSecret,
-		refused: version,
-		refusal: refused,
+		requeueAfter: secretCheckInterval,
+		refused:      version,
+		refusal:      refused,
 	}
 }
 

@@ -22,8 +22,8 @@ func (r *Reconciler[T, P, C]) clearPauses(id schedule.Resource, found P) {
 	}
 }
 
-// tellRetry tells of a retry once it is written down.
-func (r *Reconciler[T, P, C]) tellRetry(ctx context.Context, found P, asked retry.Request) {
+// reportRetry reports a retry once it is written down.
+func (r *Reconciler[T, P, C]) reportRetry(ctx context.Context, found P, asked retry.Request) {
 	telemetry.RetryRequested(r.Recorder, found, asked.Items)
 	ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.Items)
 }

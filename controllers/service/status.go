@@ -25,47 +25,47 @@ import (
 	"github.com/feed-operator/feed-operator/internal/services"
 )
 
-// say says of a service that may be called how it stands.
-func (r *Reconciler[T, P, C]) say(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
+// readinessOf reports for a service that may be called how it stands.
+func (r *Reconciler[T, P, C]) readinessOf(id schedule.Resource, found P, availability schedule.Availability) conditions.Readiness {
 	until, spent := r.Services.Schedule.TokensSpent(id)
-	if said, yes := services.SayTokens(until, spent, availability); yes {
+	if said, yes := services.TokensReadiness(until, spent, availability); yes {
 		return said
 	}
-	return r.sayAvailability(id, found, availability)
+	return r.availabilityReadiness(id, found, availability)
 }
 
-// sayAvailability says what the calls of a service have come to.
-func (r *Reconciler[T, P, C]) sayAvailability(id schedule.Resource, found P, availability schedule.Availability) conditions.Verdict {
+// availabilityReadiness returns what the calls of a service have come to.
+func (r *Reconciler[T, P, C]) availabilityReadiness(id schedule.Resource, found P, availability schedule.Availability) conditions.Readiness {
 	remaining := availability.Remaining(r.Clock.Now())
-	if availability.State != schedule.StateOpen && remaining < services.LongPause {
-		return conditions.Verdict{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.kind.working(found)}
+	if availability.State != schedule.StateCircuitOpen && remaining < services.LongPause {
+		return conditions.Readiness{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.kind.working(found)}
 	}
 	because := ""
 	if last := r.Services.LastFailure(id, found.Service()); last != nil {
 		because = ": " + services.Clause(last.Message)
 	}
 	until := wholeSecond(availability.Until).UTC().Format(time.RFC3339)
-	said := conditions.Verdict{Retrying: true}
+	said := conditions.Readiness{Retrying: true}
 	switch availability.State {
 	case schedule.StateQuotaSpent:
-		said.Reason, said.Message = v1alpha1.ReasonQuotaSpent, fmt.Sprintf("The quota is spent; not called until %s%s", until, because)
-	case schedule.StateOpen:
+		said.Reason, said.Message = v1alpha1.ReasonQuotaSpent, fmt.Sprintf("Quota spent; paused until %s%s", until, because)
+	case schedule.StateCircuitOpen:
 		said.Reason = v1alpha1.ReasonCircuitOpen
-		said.Message = fmt.Sprintf("Failed %d times in a row; not called until %s, then tried once%s", availability.Failures, until, because)
+		said.Message = fmt.Sprintf("Circuit open after %d failures in a row; paused until %s, then probed%s", availability.Failures, until, because)
 		if remaining == 0 {
-			said.Message = fmt.Sprintf("Failed %d times in a row; tried once with the next item%s", availability.Failures, because)
+			said.Message = fmt.Sprintf("Circuit open after %d failures in a row; probed with the next item%s", availability.Failures, because)
 		}
 	case schedule.StateCoolingDown, schedule.StateReady, schedule.StateDown:
-		said.Reason, said.Message = v1alpha1.ReasonCoolingDown, fmt.Sprintf("Asked to be left alone; not called until %s%s", until, because)
+		said.Reason, said.Message = v1alpha1.ReasonCoolingDown, fmt.Sprintf("Rate limited; paused until %s%s", until, because)
 	}
 	return said
 }
 
-// writeDown writes what a look has come to, with what calls have come to since the last time.
-func (r *Reconciler[T, P, C]) writeDown(ctx context.Context, id schedule.Resource, found P, stands standing[P]) error {
+// updateStatus writes what a look has come to, with what calls have come to since the last time.
+func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Resource, found P, stands checkResult[P]) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	calls := r.Services.Take(id)
+	calls := r.Services.DrainTally(id)
 	now := r.Clock.Now()
 	before := conditions.Ready(found.Service().Conditions)
 	generation := found.GetGeneration()
@@ -79,12 +79,12 @@ func (r *Reconciler[T, P, C]) writeDown(ctx context.Context, id schedule.Resourc
 	if err == nil && asked.IsNew() {
 		err = asked.Concern(ctx, r.Client, found)
 	}
-	var said conditions.Verdict
+	var said conditions.Readiness
 	if err == nil {
 		said, err = r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
 	}
 	if err != nil {
-		r.Services.GiveBack(id, calls)
+		r.Services.RestoreTally(id, calls)
 		return err
 	}
 	r.Services.Schedule.TokensWritten(id, calls.Today)
@@ -92,9 +92,9 @@ func (r *Reconciler[T, P, C]) writeDown(ctx context.Context, id schedule.Resourc
 		r.kind.transition(r.Recorder, found, said)
 	}
 	if asked.Noted {
-		r.tellRetry(ctx, found, asked)
+		r.reportRetry(ctx, found, asked)
 	}
-	// Most are woken by the cure that was written just now; one that was given up while it was
+	// Most are woken by the time that was written just now; one that was given up while it was
 	// written has nobody else.
 	for _, item := range items {
 		r.Waker.ItemLater(item, 0)
@@ -104,10 +104,10 @@ func (r *Reconciler[T, P, C]) writeDown(ctx context.Context, id schedule.Resourc
 
 // patch writes the status, and returns what its conditions say: of a service that is open, by the
 // availability that is written with them.
-func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands standing[P],
+func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands checkResult[P],
 	calls services.Tally, givenUp, now time.Time, asked *retry.Request,
-) (conditions.Verdict, error) {
-	said, availability := stands.said, r.Services.Availability(id)
+) (conditions.Readiness, error) {
+	said, availability := stands.readiness, r.Services.Availability(id)
 	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		status := live.Service()
 		if stands.checkedFor != "" {
@@ -118,10 +118,10 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 		}
 		calls.AddTo(status)
 		r.kind.counted(live, calls)
-		r.noteCredentials(id, status, stands, givenUp, now)
-		asked.Note(live, &status.LastHandledRetry, &status.ForcedTime, now)
+		r.recordCredentials(id, status, stands, givenUp, now)
+		asked.Note(live, &status.LastHandledRetry, &status.RetryRequestedTime, now)
 		if stands.open {
-			said = r.say(id, live, availability)
+			said = r.readinessOf(id, live, availability)
 		}
 		status.ObservedGeneration = generation
 		conditions.SetReady(&status.Conditions, generation, said, now)
@@ -131,11 +131,11 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 	return said, err
 }
 
-// noteCredentials notes credentials that were refused, and when that was cured: whenever the service
-// is open while items are given up for it that were not released since.
-func (r *Reconciler[T, P, C]) noteCredentials(id schedule.Resource, status *v1alpha1.ServiceStatus, stands standing[P], givenUp, now time.Time) {
+// recordCredentials notes credentials that were refused, and when they were replaced: whenever the
+// service is open while items are given up for it that were not retried since.
+func (r *Reconciler[T, P, C]) recordCredentials(id schedule.Resource, status *v1alpha1.ServiceStatus, stands checkResult[P], givenUp, now time.Time) {
 	// A call may have been refused since the look, and an item have queued the notices of that.
-	if _, _, why, _ := r.Services.Standing(id); stands.open && (why == nil || why.Refused == nil) {
+	if _, _, why, _ := r.Services.Lookup(id); stands.open && (why == nil || why.Refused == nil) {
 		lifecycle.DropCredentialsNotices(status)
 	}
 	switch {
@@ -145,15 +145,15 @@ func (r *Reconciler[T, P, C]) noteCredentials(id schedule.Resource, status *v1al
 		}
 		status.RefusedCredentials = stands.refused
 	case !stands.open:
-	case status.RefusedCredentials != "", !givenUp.IsZero() && !believable.TimeOf(status.ReleasedTime).After(givenUp):
+	case status.RefusedCredentials != "", !givenUp.IsZero() && !believable.TimeOf(status.CredentialsRestoredTime).After(givenUp):
 		status.RefusedCredentials = ""
-		status.ReleasedTime = lifecycle.ReleasedAt(status.ReleasedTime, givenUp, now)
+		status.CredentialsRestoredTime = lifecycle.AfterFailures(status.CredentialsRestoredTime, givenUp, now)
 	}
 }
 
 // flush writes the counters of a service that is not looked at any more because the operator stops.
 func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
-	calls := r.Services.Take(id)
+	calls := r.Services.DrainTally(id)
 	found := P(new(T))
 	err := r.Live.Get(ctx, key, found)
 	if err == nil {
@@ -165,7 +165,7 @@ func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, k
 		})
 	}
 	if client.IgnoreNotFound(err) != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Counters could not be written", "service", key)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to update counters", "service", key)
 	}
 }
 

@@ -42,7 +42,7 @@ type bomb struct {
 
 // measureBombs sends to the operator, at once, all that is made to fill the memory of who reads it.
 func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
-	if runtime.GOOS != "linux" {
+	if runtime.GOOS != linux {
 		return []row{note("resident memory while all bombs come at once", "not measured: it needs Linux")}, nil
 	}
 	each, namespaces := 4, make([]string, 4)

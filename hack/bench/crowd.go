@@ -126,7 +126,7 @@ func (c *crowd) untilEach(ctx context.Context, what string, is func(*v1alpha1.Fe
 	return nil
 }
 
-// untilPolled waits until each source was polled once, and says so.
+// untilPolled waits until each source was polled once, and reports it.
 func (c *crowd) untilPolled(ctx context.Context) error {
 	return c.untilEach(ctx, "polled", func(source *v1alpha1.FeedSource) bool { return source.Status.LastPollTime != nil })
 }
@@ -174,9 +174,9 @@ func (c *crowd) measure(ctx context.Context, happens func(context.Context) error
 	return spent, err
 }
 
-// crowdsNeed says what is missing to measure a crowd, empty when nothing is.
+// crowdsNeed returns what is missing to measure a crowd, empty when nothing is.
 func crowdsNeed() string {
-	if runtime.GOOS != "linux" {
+	if runtime.GOOS != linux {
 		return "not measured: it needs Linux, where all of 127.0.0.0/8 is this machine"
 	}
 	return ""

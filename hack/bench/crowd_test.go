@@ -18,7 +18,7 @@ import (
 
 func TestEachFeedOfACrowdIsAHostOfItsOwn(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
+	if runtime.GOOS != linux {
 		t.Skip("only Linux answers on all of 127.0.0.0/8")
 	}
 	hosts, err := serveHosts(t.Context(), 70_000)

@@ -24,7 +24,7 @@ const (
 // measureItems measures what the operator that is deployed takes for the items of new sources: all that it does from
 // the first polls on. As in a new source without further settings, few of the entries of a feed become items.
 func measureItems(ctx context.Context, p *plane, o options) ([]row, error) {
-	if runtime.GOOS != "linux" {
+	if runtime.GOOS != linux {
 		return []row{note("processor time of an item", "not measured: it needs Linux")}, nil
 	}
 	sources := 400

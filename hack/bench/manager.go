@@ -93,21 +93,21 @@ func (m *managerProcess) profile(ctx context.Context, name string, window time.D
 	if m.folder == "" {
 		return func() {}, nil
 	}
-	if err := os.MkdirAll(m.folder, 0o750); err != nil {
+	if err := os.MkdirAll(m.folder, 0o750); err != nil { //nolint:gosec // the flag of who measures
 		return nil, err
 	}
-	file, err := os.Create(filepath.Join(m.folder, name+".cpu.pprof"))
+	file, err := os.Create(filepath.Join(m.folder, name+".cpu.pprof")) //nolint:gosec // the flag of who measures
 	if err != nil {
 		return nil, err
 	}
 	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", m.profiles, int(window.Seconds()))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil) //nolint:gosec // the operator that this has started
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	done := make(chan error, 1)
 	go func() {
-		response, err := (&http.Client{}).Do(request)
+		response, err := (&http.Client{}).Do(request) //nolint:gosec // the same
 		if err == nil {
 			_, err = io.Copy(file, response.Body)
 			err = errors.Join(err, response.Body.Close())

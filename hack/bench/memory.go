@@ -13,12 +13,15 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// calm is how long a started operator is left alone before its memory is looked at.
+// linux is where the figures of processes can be read.
+const linux = "linux"
+
+// calm is how long a started operator is paused before its memory is looked at.
 const calm = time.Minute
 
 // measureMemory looks at the operator's own process, which holds many processed items.
 func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
-	if runtime.GOOS != "linux" {
+	if runtime.GOOS != linux {
 		return []row{note("resident memory", "not measured: it needs Linux")}, nil
 	}
 	sources := min(100, o.items)

@@ -74,7 +74,7 @@ func notPostedOnce(posts []mastodontest.Post, entries []feed.Entry) int {
 	return wrong
 }
 
-// postedOnce says of how many entries it is not true that they were posted exactly once.
+// postedOnce reports for how many entries it is not true that they were posted exactly once.
 func postedOnce(wrong, entries int) row {
 	return atMost("items that were not posted exactly once", fmt.Sprintf("%d (of %d)", wrong, entries), float64(wrong), 0, "")
 }

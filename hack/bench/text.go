@@ -72,7 +72,7 @@ type textSample struct {
 
 // read returns what the built-in summarizer is asked with that article.
 func (t textSample) read(root string) (provider.Request, error) {
-	content, err := os.ReadFile(filepath.Join(root, "internal/provider/extractive/testdata/articles", t.file)) //nolint:gosec // a file of the checkout
+	content, err := os.ReadFile(filepath.Join(root, "internal/provider/extractive/testdata/articles", t.file))
 	if err != nil {
 		return provider.Request{}, err
 	}

@@ -99,7 +99,7 @@ func serverURL(variable, text string) (string, error) {
 	return strings.TrimSuffix(text, "/"), nil
 }
 
-// plainOnThisMachine says whether a server is reached without encryption, which is allowed where
+// plainOnThisMachine reports whether a server is reached without encryption, which is allowed where
 // nothing leaves the machine.
 func plainOnThisMachine(text string) bool {
 	server, err := url.Parse(text)

@@ -129,7 +129,7 @@ func (b *board) sawItem(item *v1alpha1.FeedItem, now time.Time) {
 
 func (b *board) detail(text string) { _, _ = fmt.Fprintf(b.out, "%10s└ %s\n", "", text) }
 
-// whereItem says where an item was posted.
+// whereItem returns where an item was posted.
 func whereItem(item *v1alpha1.FeedItem) string {
 	var where []string
 	for i := range item.Status.Deliveries {
@@ -140,7 +140,7 @@ func whereItem(item *v1alpha1.FeedItem) string {
 	return strings.Join(where, " ")
 }
 
-// whyItem says what went wrong with an item and when it is tried again.
+// whyItem returns what went wrong with an item and when it is tried again.
 func whyItem(item *v1alpha1.FeedItem) string {
 	var said []string
 	judged := item.Status.Screening
@@ -154,7 +154,7 @@ func whyItem(item *v1alpha1.FeedItem) string {
 		said = append(said, judged.Provider+" says: "+judged.Explanation)
 	}
 	if next := item.Status.NextRetryTime; next != nil && item.Status.Phase == v1alpha1.PhaseDeferred {
-		said = append(said, "Next try at "+next.Local().Format(time.TimeOnly)+".")
+		said = append(said, "Next retry at "+next.Local().Format(time.TimeOnly)+".")
 	}
 	return strings.Join(said, " ")
 }
@@ -205,7 +205,7 @@ func (b *board) note(text string) {
 	_, _ = fmt.Fprintln(b.out, text)
 }
 
-// firstItemsDone says whether there are items, one of them processed, and all others tried at least
+// firstItemsDone reports whether there are items, one of them processed, and all others tried at least
 // once; when it is late, one that is processed is enough.
 func (b *board) firstItemsDone(late bool) bool {
 	b.mu.Lock()

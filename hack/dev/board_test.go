@@ -58,7 +58,7 @@ func TestTheBoardShowsEachChangeOnce(t *testing.T) {
 12:00:00  news                Ready        Succeeded           Reads news
 12:00:00  news                Unprocessed                      Title of one
 12:00:02  news                Deferred     DownloadFailed      Title of one
-          └ The server answered 503. Next try at 12:00:07.
+          └ The server answered 503. Next retry at 12:00:07.
 12:00:08  news                Processed                        Title of one
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -112,7 +112,7 @@ func TestTheBoardTellsWhyAnArticleWasScreenedOut(t *testing.T) {
 	item := newItem("one", v1alpha1.PhaseDeferred)
 	item.Status.Screening = &v1alpha1.Screening{Complete: true, Provider: "gemini", Explanation: "It announces a meeting."}
 	item.Status.NextRetryTime = &metav1.Time{Time: noon}
-	if got, want := whyItem(item), "gemini says: It announces a meeting. Next try at 12:00:00."; got != want {
+	if got, want := whyItem(item), "gemini says: It announces a meeting. Next retry at 12:00:00."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

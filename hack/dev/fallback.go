@@ -18,7 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
-// whoWrote says who summarized an item, and why not those that come first in its chain.
+// whoWrote returns who summarized an item, and why not those that come first in its chain.
 func whoWrote(item *v1alpha1.FeedItem, chain []string) string {
 	said := "Summarized by " + item.Status.Summary.Provider
 	if why := passedOver(item, chain); why != "" {
@@ -27,7 +27,7 @@ func whoWrote(item *v1alpha1.FeedItem, chain []string) string {
 	return said + "."
 }
 
-// passedOver says why an item was not summarized by those that come before who did it; it is empty
+// passedOver returns why an item was not summarized by those that come before who did it; it is empty
 // where nobody does. Who was not asked was unavailable.
 func passedOver(item *v1alpha1.FeedItem, chain []string) string {
 	at := slices.Index(chain, item.Status.Summary.Provider)
@@ -60,15 +60,15 @@ func sourceOf(item *v1alpha1.FeedItem) client.ObjectKey {
 	return client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
 }
 
-// pauseOf says until when a provider is not called, and why; empty where it may be called now. What the
+// pauseOf returns until when a provider is not called, and why; empty where it may be called now. What the
 // status holds is rounded up to the second, so the last one may be over already.
 func pauseOf(provider *v1alpha1.AIProvider, now time.Time) (until, why string) {
 	availability := provider.Status.Availability
 	if availability == nil || availability.Until == nil || !availability.Until.After(now.Add(time.Second)) {
 		return "", ""
 	}
-	until = "Not called until " + availability.Until.Local().Format(time.TimeOnly)
-	if availability.State == v1alpha1.AvailabilityState(schedule.StateOpen) {
+	until = "Paused until " + availability.Until.Local().Format(time.TimeOnly)
+	if availability.State == v1alpha1.AvailabilityState(schedule.StateCircuitOpen) {
 		until += fmt.Sprintf(", after %d failures in a row", availability.Failures)
 	}
 	if last := provider.Status.LastFailure; last != nil {

@@ -93,7 +93,7 @@ func TestTheBoardShowsUntilWhenAProviderIsNotCalled(t *testing.T) {
 	pausing.Status.Availability = &v1alpha1.Availability{State: "CoolingDown", Until: &metav1.Time{Time: noon.Add(8 * time.Second)}, Failures: 1}
 	pausing.Status.LastFailure = &v1alpha1.Failure{Message: "It was asked too often."}
 	open := newProvider("claude", metav1.ConditionFalse, v1alpha1.ReasonCircuitOpen, "Failed 5 times in a row")
-	open.Status.Availability = &v1alpha1.Availability{State: "Open", Until: &metav1.Time{Time: noon.Add(70 * time.Second)}, Failures: 5}
+	open.Status.Availability = &v1alpha1.Availability{State: "CircuitOpen", Until: &metav1.Time{Time: noon.Add(70 * time.Second)}, Failures: 5}
 	suspended := newProvider("claude", metav1.ConditionFalse, v1alpha1.ReasonSuspended, "Suspended: nothing is asked")
 
 	for _, seen := range []struct {
@@ -108,10 +108,10 @@ func TestTheBoardShowsUntilWhenAProviderIsNotCalled(t *testing.T) {
 	}
 	want := `TIME      NAME                PHASE        REASON              TITLE
 12:00:00  claude              Ready        Succeeded           Summarizes with claude-haiku-4-5
-12:00:00  claude              Ready        CoolingDown         Not called until 12:00:08
+12:00:00  claude              Ready        CoolingDown         Paused until 12:00:08
           └ It was asked too often.
 12:00:07  claude              Ready        Succeeded           Summarizes with claude-haiku-4-5
-12:00:10  claude              Not ready    Open                Not called until 12:01:10, after 5 failures in a row
+12:00:10  claude              Not ready    CircuitOpen         Paused until 12:01:10, after 5 failures in a row
           └ Failed 5 times in a row
 12:01:20  claude              Not ready    Suspended
           └ Suspended: nothing is asked

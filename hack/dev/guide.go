@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// guide says how to look at what is running.
+// guide returns how to look at what is running.
 func (w *world) guide(sources []client.ObjectKey) string {
 	first := sources[0]
 	posts := ""

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// finish waits until all items are done, and says what has come of them. It fails when they do not get there in time.
+// finish waits until all items are done, and reports what has come of them. It fails when they do not get there in time.
 func (w *world) finish(ctx context.Context, board *board, sources []client.ObjectKey) error {
 	limited, cancel := context.WithTimeout(ctx, w.options.run.limit)
 	defer cancel()

@@ -74,7 +74,7 @@ func (s *survey) unfinished() []string {
 	return unfinished
 }
 
-// outcome says in a few lines what has become of all items. It fails where one of the samples was not processed.
+// outcome reports in a few lines what has become of all items. It fails where one of the samples was not processed.
 func (s *survey) outcome(out io.Writer) error {
 	phases, writers, posted := map[v1alpha1.Phase]int{}, map[string]int{}, 0
 	var failed []string

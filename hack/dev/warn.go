@@ -49,7 +49,7 @@ func (w *world) words() string {
 	return strings.Join(said, "\n")
 }
 
-// warn says what will be posted to accounts that are not on this machine, and gives time to stop that.
+// warn returns what will be posted to accounts that are not on this machine, and gives time to stop that.
 func (w *world) warn(ctx context.Context, out io.Writer, objects []*unstructured.Unstructured) error {
 	text := w.warning(objects)
 	if text == "" {
@@ -64,7 +64,7 @@ func (w *world) warn(ctx context.Context, out io.Writer, objects []*unstructured
 	}
 }
 
-// warning says for each destination that is not the stand-in where it posts, and what. It is empty
+// warning reports for each destination that is not the stand-in where it posts, and what. It is empty
 // where there is none that a source posts to.
 func (w *world) warning(objects []*unstructured.Unstructured) string {
 	local := ""

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command summaries puts the built-in summarizer beside the plain beginning of an article, on pages of our own
-// writing, and says which of the two was found better on reading. It writes docs/summaries.md.
+// writing, and reports which of the two was found better on reading. It writes docs/summaries.md.
 //
 // Each pair has a judgement in judgements.txt, which names the pair by what is in it: when a summary changes, its
 // judgement does not count any more, and both have to be read again.

@@ -154,7 +154,7 @@ In %d pages it is the same sentences and one more, which was found better where 
 	return out.String()
 }
 
-// found says what was found in rounds.
+// found returns what was found in rounds.
 func found(list []round) string {
 	var all round
 	pages := 0

@@ -24,16 +24,16 @@ type Call struct {
 	System, User string
 	// Documents are the files that came with the prompt.
 	Documents []File
-	// Malformed says that such a file is not as the API wants it.
+	// Malformed is set if such a file is not as the API wants it.
 	Malformed bool
-	// Screening says that a verdict was asked for.
+	// Screening is set if a verdict was asked for.
 	Screening bool
 	// Room for the answer, in tokens.
 	Room int
-	// KeyElsewhere says that a key was where it does not belong, such as in the URL, where everyone on the
+	// KeyElsewhere is set if a key was where it does not belong, such as in the URL, where everyone on the
 	// way can read it.
 	KeyElsewhere bool
-	// KeyRefused says that the key was not the server's.
+	// KeyRefused is set if the key was not the server's.
 	KeyRefused bool
 	// Header and Body are the request in full.
 	Header http.Header

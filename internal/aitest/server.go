@@ -197,7 +197,7 @@ func (s *Server) answer(call Call, topic Topic, hook Hook) Answer {
 	defer s.mu.Unlock()
 	var header http.Header
 	if topic == Text && s.limit != nil {
-		wait, left, full := s.limit.take()
+		wait, left, full := s.limit.allow()
 		if s.api.Left != nil {
 			header = s.api.Left(s.limit.requests, left, full)
 		}
@@ -223,9 +223,9 @@ type limit struct {
 	taken    []time.Time // in the last minute, the oldest first
 }
 
-// take counts a request, or says how long to wait with it; and how many are left, and until when all
+// allow counts a request, or says how long to wait with it; and how many are left, and until when all
 // will be there again.
-func (l *limit) take() (wait time.Duration, left int, full time.Time) {
+func (l *limit) allow() (wait time.Duration, left int, full time.Time) {
 	now := l.now()
 	for len(l.taken) > 0 && !l.taken[0].Add(time.Minute).After(now) {
 		l.taken = l.taken[1:]

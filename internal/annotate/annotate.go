@@ -40,7 +40,7 @@ func Target(argument string) (client.Object, error) {
 	case "destination", "destinations", "feeddestination", "feeddestinations", "fdst", "feeddestination.feeds.feed-operator.io":
 		object = &v1alpha1.FeedDestination{}
 	default:
-		return nil, fmt.Errorf("%q is nothing that can be tried again: name an item, source/NAME, provider/NAME or destination/NAME", argument)
+		return nil, fmt.Errorf("%q cannot be retried: name an item, source/NAME, provider/NAME or destination/NAME", argument)
 	}
 	if name == "" || strings.Contains(name, "/") {
 		return nil, fmt.Errorf("%q has no name after the kind", argument)
@@ -49,35 +49,35 @@ func Target(argument string) (client.Object, error) {
 	return object, nil
 }
 
-// Retry has something tried again, once for each token, and says what comes of it.
+// Retry has something tried again, once for each token, and reports what comes of it.
 func Retry(ctx context.Context, c client.Client, object client.Object, token string) (said string, err error) {
 	if err := set(ctx, c, object, v1alpha1.AnnotationRetry, token); err != nil {
 		return "", err
 	}
 	switch object := object.(type) {
 	case *v1alpha1.FeedSource:
-		return "source/" + object.Name + ": its deferred and failed items are tried again", nil
+		return "source/" + object.Name + ": its deferred and failed items are retried", nil
 	case *v1alpha1.AIProvider:
-		return "provider/" + object.Name + ": its pauses end, and the items are tried again that failed there last", nil
+		return "provider/" + object.Name + ": its pauses end, and the items whose last attempt failed there are retried", nil
 	case *v1alpha1.FeedDestination:
-		return "destination/" + object.Name + ": its pauses end, and the items are tried again that failed there last", nil
+		return "destination/" + object.Name + ": its pauses end, and the items whose last attempt failed there are retried", nil
 	case *v1alpha1.FeedItem:
 		return "item/" + object.Name + ": " + forItem(object), nil
 	}
-	return "", fmt.Errorf("%T cannot be tried again", object)
+	return "", fmt.Errorf("%T cannot be retried", object)
 }
 
-// forItem says what a retry does to an item.
+// forItem returns what a retry does to an item.
 func forItem(item *v1alpha1.FeedItem) string {
 	switch {
 	case item.Status.Phase == v1alpha1.PhaseProcessed && item.Status.Summary != nil:
-		return "it is done, so nothing happens"
+		return "it is processed, nothing to retry"
 	case item.Status.Phase == v1alpha1.PhaseProcessed:
 		return "it is looked at again"
 	case item.Status.Phase == v1alpha1.PhaseFailed:
-		return "it is tried again, with all its retries"
+		return "it is retried, with all its retries"
 	}
-	return "it is tried now, as soon as what it needs is free"
+	return "it is tried now, as soon as what it needs is available"
 }
 
 // Poll has a source polled now.
@@ -91,7 +91,7 @@ func Poll(ctx context.Context, c client.Client, source *v1alpha1.FeedSource, tok
 	return "source/" + source.Name + ": it is polled now", nil
 }
 
-// Failed says whether a retry would have an item worked on that has not gone well: it failed for good, or
+// Failed reports whether a retry would have an item worked on that has not gone well: it failed for good, or
 // waits after a failure.
 func Failed(item *v1alpha1.FeedItem) bool {
 	switch item.Status.Phase {

@@ -84,7 +84,7 @@ func HTML(status int) Answer { return aitest.HTML(status) }
 // Hang is no answer until the request ends.
 func Hang() Answer { return aitest.Hang() }
 
-// Throttled says that too much was asked within a minute, and for how long not to ask again; 0
+// Throttled reports that too much was asked within a minute, and for how long not to ask again; 0
 // leaves that out. The API says it in whole seconds.
 func Throttled(retryAfter time.Duration) Answer {
 	answer := Error(http.StatusTooManyRequests, "rate_limit_error",
@@ -95,30 +95,30 @@ func Throttled(retryAfter time.Duration) Answer {
 	return answer
 }
 
-// SpendLimit says that the workspace may not spend more.
+// SpendLimit reports that the workspace may not spend more.
 func SpendLimit() Answer {
 	return withDetails(http.StatusTooManyRequests, "rate_limit_error", "This request would exceed your account's monthly spend limit.",
 		object{"error_code": "enforced_spend_limit_reached"})
 }
 
-// UsageLimits says that a limit in the Console was reached, and until when.
+// UsageLimits reports that a limit in the Console was reached, and until when.
 func UsageLimits(until time.Time) Answer {
 	return Error(http.StatusBadRequest, "invalid_request_error", "You have reached your specified API usage limits. "+
 		"You will regain access on "+until.UTC().Format("2006-01-02 at 15:04")+" UTC.")
 }
 
-// NoCredit says that the organization has to pay first.
+// NoCredit reports that the organization has to pay first.
 func NoCredit() Answer {
 	return Error(http.StatusBadRequest, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. "+
 		"Please go to Plans & Billing to upgrade or purchase credits.")
 }
 
-// Billing says that something is wrong with the payment.
+// Billing reports that something is wrong with the payment.
 func Billing() Answer {
 	return Error(http.StatusPaymentRequired, "billing_error", "There is an issue with your billing or payment information.")
 }
 
-// Overloaded says that too many others ask.
+// Overloaded reports that too many others ask.
 func Overloaded() Answer { return Error(529, "overloaded_error", "Overloaded") }
 
 // Internal is an error of the server's own.
@@ -126,32 +126,32 @@ func Internal() Answer {
 	return Error(http.StatusInternalServerError, "api_error", "Internal server error")
 }
 
-// Timeout says that the server took too long over the request.
+// Timeout reports that the server took too long over the request.
 func Timeout() Answer {
 	return Error(http.StatusGatewayTimeout, "timeout_error", "Request timed out")
 }
 
-// TooLong says that the model takes less text.
+// TooLong reports that the model takes less text.
 func TooLong() Answer {
 	return Error(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 233153 tokens > 200000 maximum")
 }
 
-// TooLarge says that the request has too many bytes.
+// TooLarge reports that the request has too many bytes.
 func TooLarge() Answer {
 	return Error(http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size")
 }
 
-// ModelGone says that there is no such model.
+// ModelGone reports that there is no such model.
 func ModelGone() Answer {
 	return Error(http.StatusNotFound, "not_found_error", "model: claude-2.1")
 }
 
-// KeyInvalid says that the key is none.
+// KeyInvalid reports that the key is none.
 func KeyInvalid() Answer {
 	return Error(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
 }
 
-// KeyForbidden says that the key may not do what it is used for.
+// KeyForbidden reports that the key may not do what it is used for.
 func KeyForbidden() Answer {
 	return Error(http.StatusForbidden, "permission_error", "Your API key does not have permission to use the specified resource.")
 }

@@ -47,7 +47,7 @@ func StartOlder(t *testing.T, without Without) *Server {
 }
 
 // Install replaces the CustomResourceDefinitions by those of this version, but for some fields, and returns when the API
-// server works by them and says so.
+// server works by them and reports it.
 func (s *Server) Install(t *testing.T, without Without) {
 	t.Helper()
 	options := envtest.CRDInstallOptions{Paths: []string{filepath.Join(ModuleRoot(t), "config", "crd", "bases")}, ErrorIfPathMissing: true}

@@ -53,13 +53,13 @@ type Article struct {
 	// Hash is the SHA-256 of Text in hexadecimal, or of Document where there is no text. While it stays, the
 	// article has not changed.
 	Hash string
-	// FromFeed says that Text is the feed's own content.
+	// FromFeed is set if Text is the feed's own content.
 	FromFeed bool
-	// HeadlineOnly says that Text is the title, because the feed has nothing else.
+	// HeadlineOnly is set if Text is the title, because the feed has nothing else.
 	HeadlineOnly bool
 }
 
-// Request says which article is wanted.
+// Request is which article is wanted.
 type Request struct {
 	// URL of the page. May be empty.
 	URL string
@@ -69,7 +69,7 @@ type Request struct {
 	FeedText string
 	// Source decides between the two. Default: Auto.
 	Source v1alpha1.ArticleSource
-	// Documents says that whoever reads the article can read PDF documents that have no text, such as
+	// Documents is set if whoever reads the article can read PDF documents that have no text, such as
 	// scanned ones.
 	Documents bool
 	// MaxBytes bounds the page, decompressed. Default: that of outbound.Request.
@@ -83,7 +83,7 @@ type Request struct {
 	Received func()
 }
 
-// NeedsPage says whether the article is to be downloaded.
+// NeedsPage reports whether the article is to be downloaded.
 func (r Request) NeedsPage() bool {
 	if r.URL == "" {
 		return false
@@ -124,10 +124,10 @@ func (f *Fetcher) Budget() *budget.Budget { return f.client.Budget() }
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 	if !r.NeedsPage() {
 		if text := normalize(r.FeedText); text != "" {
-			return r.taken(Article{Title: r.Title, Text: text, FromFeed: true}.finished())
+			return r.reserved(Article{Title: r.Title, Text: text, FromFeed: true}.finished())
 		}
 		if title := oneLine(r.Title); isHeadline(title) {
-			return r.taken(Article{Title: title, Text: title, FromFeed: true, HeadlineOnly: true}.finished())
+			return r.reserved(Article{Title: title, Text: title, FromFeed: true, HeadlineOnly: true}.finished())
 		}
 		return Article{}, failure.New(v1alpha1.CategoryValidation, TypeNoContent, noFeedText(r))
 	}
@@ -141,7 +141,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 		received = true
 		if kind, _ := kindOf(page.Body, page.Header.Get("Content-Type")); kind == kindPDF {
 			document, from = page.Body, page.URL
-			return r.take(int64(len(document)))
+			return r.reserve(int64(len(document)))
 		}
 		if found, err = read(page); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 		if r.Title != "" {
 			found.Title = r.Title
 		}
-		found, err = r.taken(found.finished())
+		found, err = r.reserved(found.finished())
 		return err
 	})
 	if err == nil && document != nil {
@@ -164,21 +164,21 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 		return Article{}, failure.Classify(ctx.Err())
 	}
 	if text := normalize(r.FeedText); hasSentence(text) {
-		return r.taken(Article{Title: r.Title, Text: text, FromFeed: true}.finished())
+		return r.reserved(Article{Title: r.Title, Text: text, FromFeed: true}.finished())
 	}
 	return Article{}, err
 }
 
-// taken returns an article whose memory has been taken.
-func (r Request) taken(found Article) (Article, error) {
-	if err := r.take(found.Weight()); err != nil {
+// reserved returns an article whose memory has been taken.
+func (r Request) reserved(found Article) (Article, error) {
+	if err := r.reserve(found.Weight()); err != nil {
 		return Article{}, err
 	}
 	return found, nil
 }
 
-// take takes so much memory for the article, in bytes.
-func (r Request) take(bytes int64) error {
+// reserve takes so much memory for the article, in bytes.
+func (r Request) reserve(bytes int64) error {
 	switch err := r.Room.Grow(bytes); {
 	case errors.Is(err, budget.ErrTooLarge):
 		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,

@@ -53,7 +53,7 @@ func (r Request) document(ctx context.Context, data []byte, from string) (found 
 	}
 	found.Title = r.Title
 	found = found.finished()
-	if err := r.take(found.Weight() - held); err != nil {
+	if err := r.reserve(found.Weight() - held); err != nil {
 		return Article{}, err
 	}
 	r.Room.Shrink(held - found.Weight())

@@ -62,7 +62,7 @@ func extract(page string) (title, text string, err error) {
 	return oneLine(title), notice.before(oneLine(whole), text), nil
 }
 
-// isShallow says whether a tree is at most so many levels deep.
+// isShallow reports whether a tree is at most so many levels deep.
 func isShallow(node *html.Node, levels int) bool {
 	for child := range node.ChildNodes() {
 		if levels == 0 || !isShallow(child, levels-1) {

@@ -125,7 +125,7 @@ func headlineOf(title string) (headline, site string) {
 	return headline, strings.Replace(title, headline, "", 1)
 }
 
-// speaksOf says whether a text has some of the words of a headline, other than those of the site. Without such words nobody can say,
+// speaksOf reports whether a text has some of the words of a headline, other than those of the site. Without such words nobody can say,
 // and it does.
 func speaksOf(text, headline, site string) bool {
 	words, own := significant(headline), significant(site)

@@ -69,7 +69,7 @@ func kindOf(body []byte, contentType string) (kind, string) {
 	return kindOther, printableType(declared)
 }
 
-// hasRoot says whether an XML document begins as XHTML does.
+// hasRoot reports whether an XML document begins as XHTML does.
 func hasRoot(body []byte) bool {
 	return bytes.Contains(bytes.ToLower(body[:min(len(body), 1024)]), []byte("<html"))
 }

@@ -18,7 +18,7 @@ var (
 	elsewhereName = regexp.MustCompile(`(?i)related|recommend|more|popular|tag|share|social|sidebar|widget|promo|teaser|toc`)
 )
 
-// isListOfArticle says whether a list of links is a part of an article: a sentence announces it, or it stands between
+// isListOfArticle reports whether a list of links is a part of an article: a sentence announces it, or it stands between
 // two paragraphs. Lists of tags, of other articles and of the chapters of a page are none.
 func isListOfArticle(list *html.Node) bool {
 	if list.DataAtom != atom.Ul && list.DataAtom != atom.Ol || !leadsOut(list) {
@@ -59,7 +59,7 @@ func neighbour(node *html.Node, next func(*html.Node) *html.Node) *html.Node {
 	return nil
 }
 
-// leadsOut says whether a list has a link that is neither a tag nor leads to a place on the same page.
+// leadsOut reports whether a list has a link that is neither a tag nor leads to a place on the same page.
 func leadsOut(list *html.Node) bool {
 	for node := range list.Descendants() {
 		if node.DataAtom != atom.A {

@@ -49,7 +49,7 @@ func beginning(page []byte) []byte {
 	return page
 }
 
-// isSeparator says whether an attribute of a tag may stand behind a character.
+// isSeparator reports whether an attribute of a tag may stand behind a character.
 func isSeparator(c byte) bool {
 	switch c {
 	case ' ', '\t', '\n', '\r', '\f', '/', '"', '\'':
@@ -68,7 +68,7 @@ func separators(markup []byte) (count int) {
 	return count
 }
 
-// isUTF8 says whether a page is in UTF-8, but for a character that may be cut at the end.
+// isUTF8 reports whether a page is in UTF-8, but for a character that may be cut at the end.
 func isUTF8(page []byte) bool { return utf8.Valid(page[:max(0, len(page)-utf8.UTFMax)]) }
 
 // wasteful elements are left out before the page is parsed, tags only. The first of them are the

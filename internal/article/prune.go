@@ -114,12 +114,12 @@ func pruneChildren(parent *html.Node, inArticle, inLink bool) measure {
 	return sum
 }
 
-// isHidden says whether an element is not shown, or is of a sort that holds no text of an article.
+// isHidden reports whether an element is not shown, or is of a sort that holds no text of an article.
 func isHidden(node *html.Node) bool {
 	return neverText[node.DataAtom] || isConcealed(node)
 }
 
-// isConcealed says whether an element is not shown, by what it says of itself.
+// isConcealed reports whether an element is not shown, by what it says of itself.
 func isConcealed(node *html.Node) bool {
 	return slices.ContainsFunc(node.Attr, func(attribute html.Attribute) bool {
 		return attribute.Key == "hidden" || attribute.Key == "style" && displayNone.MatchString(attribute.Val)
@@ -130,7 +130,7 @@ func hasAttribute(node *html.Node, name string) bool {
 	return slices.ContainsFunc(node.Attr, func(attribute html.Attribute) bool { return attribute.Key == name })
 }
 
-// isAround says whether an element is around an article, by what it says of itself. Heads and feet
+// isAround reports whether an element is around an article, by what it says of itself. Heads and feet
 // within an article are its own.
 func isAround(node *html.Node, inArticle bool) bool {
 	switch node.DataAtom {
@@ -162,7 +162,7 @@ func isAround(node *html.Node, inArticle bool) bool {
 // longestCaption is in characters. What is longer is an article, whatever its block is called.
 const longestCaption = 400
 
-// isCaption says whether an element is a caption by its name.
+// isCaption reports whether an element is a caption by its name.
 func isCaption(node *html.Node) bool {
 	if node.DataAtom != atom.P && node.DataAtom != atom.Div && node.DataAtom != atom.Span && node.DataAtom != atom.Dd {
 		return false
@@ -180,7 +180,7 @@ func isCaption(node *html.Node) bool {
 	return false
 }
 
-// isLinkBlock says whether a block is a list of links and little else.
+// isLinkBlock reports whether a block is a list of links and little else.
 func isLinkBlock(node *html.Node, m measure) bool {
 	switch node.DataAtom {
 	case atom.Ul, atom.Ol, atom.Dl, atom.Div, atom.P, atom.Section, atom.Table, atom.Td:

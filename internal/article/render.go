@@ -31,7 +31,7 @@ type renderer struct {
 	out  strings.Builder
 	gap  gap
 	last rune
-	// caption says that what is written belongs to a picture.
+	// caption is set if what is written belongs to a picture.
 	caption bool
 }
 

@@ -43,7 +43,7 @@ type stub struct {
 	words phrases.Guarded
 	// rest is how much ink there is at most beside the sentences with those words.
 	rest int
-	// is says what it is.
+	// is are what it is.
 	is string
 }
 
@@ -124,14 +124,14 @@ func ink(text string) int {
 	return ink
 }
 
-// isArticle says whether a text from a page is an article: it has some length, and does not stand in the
+// isArticle reports whether a text from a page is an article: it has some length, and does not stand in the
 // place of one.
 func isArticle(text string) bool {
 	total := ink(text)
 	return total >= minArticle && (total > maxPlaceholder || !placeholder.In(text, signs.Find(strings.ToLower(text)))) && StubOf(text) == ""
 }
 
-// StubOf says what a text is that stands in the place of an article; empty where it does not.
+// StubOf returns what a text is that stands in the place of an article; empty where it does not.
 func StubOf(text string) string {
 	if ink(text) > maxStub {
 		return ""

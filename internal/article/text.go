@@ -80,7 +80,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// isPrintable says whether a character may be in a text. Control characters and marks of direction
+// isPrintable reports whether a character may be in a text. Control characters and marks of direction
 // make a text read as something else; invisible ones hide words from a person, but not from a model.
 func isPrintable(r rune) bool {
 	switch {
@@ -92,14 +92,14 @@ func isPrintable(r rune) bool {
 	return true
 }
 
-// isWide says whether a character is of a writing that sets no spaces between words.
+// isWide reports whether a character is of a writing that sets no spaces between words.
 func isWide(r rune) bool {
 	const first = 0x2e80 // of all of them
 	return r >= first && (r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef || r == 'ー' ||
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
 }
 
-// isNavigation says whether a line is a breadcrumb, a menu, or what a site puts on each page.
+// isNavigation reports whether a line is a breadcrumb, a menu, or what a site puts on each page.
 func isNavigation(line string) bool {
 	if utf8.RuneCountInString(line) > maxNavigationLine {
 		return false
@@ -128,7 +128,7 @@ func countSeparators(line string) int {
 	return count
 }
 
-// hasSentence says whether a text has one full sentence at least.
+// hasSentence reports whether a text has one full sentence at least.
 func hasSentence(text string) bool {
 	tokens := sentences.FromString(text)
 	for tokens.Next() {
@@ -155,7 +155,7 @@ const minHeadline = 8
 // noTitle is what programs put where a title should be.
 var noTitle = regexp.MustCompile(`(?i)^\W*(?:untitled|no[ -]?(?:title|subject)|sans titre|ohne titel|sin título|无标题|無題|無標題|タイトルなし|제목 ?없음)\W*\d*\W*$`)
 
-// isHeadline says whether a title says something by itself: it has words, and is not the mark of a missing one.
+// isHeadline reports whether a title says something by itself: it has words, and is not the mark of a missing one.
 func isHeadline(title string) bool {
 	return ink(title) >= minHeadline && strings.ContainsFunc(title, unicode.IsLetter) && !noTitle.MatchString(title)
 }

@@ -19,7 +19,7 @@ const (
 	smallest     = 256 << 10
 )
 
-// weigh says how much memory it takes to read a body, in bytes beside it.
+// weigh returns how much memory it takes to read a body, in bytes beside it.
 func weigh(contentType string, body []byte) int64 {
 	switch kind, _ := kindOf(body, contentType); kind {
 	case kindHTML:

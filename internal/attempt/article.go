@@ -60,7 +60,7 @@ func (e *Engine) readPage(ctx context.Context, turn *schedule.Turn, held *ticket
 	if errors.Is(err, budget.ErrFull) {
 		return true, ctrl.Result{}, e.waitForRoom(ctx, item, open)
 	}
-	open.full = budget.Roomless{}
+	open.full = budget.MemoryBackoff{}
 	if err != nil {
 		if open.pageFailed(err, e.InPlace, item, e.Clock.Now()) {
 			e.Stream.CallFailed(item, reading, v1alpha1.StageArticle, host, failure.Classify(err), e.Clock.Now())
@@ -76,7 +76,7 @@ func (e *Engine) readPage(ctx context.Context, turn *schedule.Turn, held *ticket
 	if host != "" {
 		e.Stream.ArticleRead(item, reading, host, e.Clock.Now())
 	}
-	if outcome, known := judgedBefore(item, source, text); known && !retry.ReleasesOf(ctx, e.Client, item).Frees(item) {
+	if outcome, known := judgedBefore(item, source, text); known && !retry.RequestsFor(ctx, e.Client, item).Covers(item) {
 		outcome.Began = open.since
 		result, err = e.Results.Settle(ctx, item, source, outcome)
 		return true, result, err
@@ -118,7 +118,7 @@ func (e *Engine) articleRequest(ctx context.Context, item *v1alpha1.FeedItem, so
 	return request, room.Grow(int64(len(request.FeedText)))
 }
 
-// readsDocuments says whether any provider of a chain reads PDF documents as they are.
+// readsDocuments reports whether any provider of a chain reads PDF documents as they are.
 func readsDocuments(chain []link) bool {
 	return slices.ContainsFunc(chain, func(next link) bool { return next.documents })
 }

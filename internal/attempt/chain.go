@@ -27,16 +27,16 @@ import (
 type link struct {
 	provider.Link
 	resource schedule.Resource
-	// documents says that it reads PDF documents as they are.
+	// documents is set if it reads PDF documents as they are.
 	documents bool
 	// revision of the spec and the Secret that the provider is called with.
 	revision string
-	// unavailable says why it cannot be used until a person changes something; empty: it can.
+	// unavailable is why it cannot be used until a person changes something; empty: it can.
 	unavailable string
 	// refused is set when that is because its credentials are refused.
 	refused *failure.Error
-	// cured is when credentials that had been refused were replaced last.
-	cured time.Time
+	// restored is when credentials that had been refused were replaced last.
+	restored time.Time
 }
 
 // chainOf returns the providers that do what an item needs next, in order: those that judge it, where
@@ -49,16 +49,17 @@ func (e *Engine) chainOf(ctx context.Context, item *v1alpha1.FeedItem, source *v
 	}
 	policy := lifecycle.PolicyOf(source)
 	others := slices.DeleteFunc(slices.Clone(chain), func(next link) bool { return lifecycle.FailedForGood(item, next.Name, policy) })
-	if len(others) == 0 || slices.ContainsFunc(others, e.isUp) || retry.ReleasesOf(ctx, e.Client, item).Frees(item) {
+	if len(others) == 0 || slices.ContainsFunc(others, e.isAvailable) || retry.RequestsFor(ctx, e.Client, item).Covers(item) {
 		return chain, nil
 	}
 	return others, nil
 }
 
-// isUp says that a provider may be called at this moment, or soon.
-func (e *Engine) isUp(next link) bool {
+// isAvailable reports whether a provider may be called at this moment, or soon.
+func (e *Engine) isAvailable(next link) bool {
 	availability := e.Schedule.Availability(next.resource)
-	return next.unavailable == "" && next.Provider != nil && availability.State != schedule.StateOpen && availability.Remaining(e.Clock.Now()) < services.LongPause
+	return next.unavailable == "" && next.Provider != nil &&
+		availability.State != schedule.StateCircuitOpen && availability.Remaining(e.Clock.Now()) < services.LongPause
 }
 
 // namedFor returns the providers that a source names for what an item needs next.
@@ -100,11 +101,11 @@ func (e *Engine) linksTo(ctx context.Context, namespace string, refs []v1alpha1.
 		case err != nil:
 			return nil, err
 		default:
-			caller, revision, withdrawn, _ := e.Services.Standing(next.resource)
+			caller, revision, withdrawn, _ := e.Services.Lookup(next.resource)
 			next.Provider, _ = caller.(provider.Provider)
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
 			next.documents = found.ReadsDocuments()
-			next.cured = believable.TimeOf(found.Status.ReleasedTime)
+			next.restored = believable.TimeOf(found.Status.CredentialsRestoredTime)
 			if withdrawn != nil {
 				next.unavailable, next.refused = withdrawn.Because, withdrawn.Refused
 			}
@@ -114,29 +115,29 @@ func (e *Engine) linksTo(ctx context.Context, namespace string, refs []v1alpha1.
 	return chain, nil
 }
 
-// StandInLine has an item wait in the line of the providers that do what it needs first.
-func (e *Engine) StandInLine(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
+// QueueForProviders has an item wait in the line of the providers that do what it needs first.
+func (e *Engine) QueueForProviders(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
 	chain, err := e.chainOf(ctx, item, source)
 	if err != nil {
 		return err
 	}
-	turn.AcquireAll(RankOf(item, e.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(able(chain, derive.ToBeScreened(item, source))))
+	turn.AcquireAll(RankOf(item, e.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(eligible(chain, derive.ToBeScreened(item, source))))
 	return nil
 }
 
-// AllRefuse says that every provider that an item could ask refuses its credentials.
+// AllRefuse reports whether every provider that an item could ask refuses its credentials.
 func (e *Engine) AllRefuse(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (bool, error) {
 	chain, err := e.chainOf(ctx, item, source)
 	if err != nil {
 		return false, err
 	}
-	_, refused := e.allRefused(item, able(chain, derive.ToBeScreened(item, source)))
+	_, refused := e.allRefused(item, eligible(chain, derive.ToBeScreened(item, source)))
 	return refused, nil
 }
 
-// able returns the links that can do what an item needs first: to judge it, or to summarize it. One
+// eligible returns the links that can do what an item needs first: to judge it, or to summarize it. One
 // that is not known yet, as after a start, is waited for: nobody after it takes over its items.
-func able(chain []link, screening bool) []link {
+func eligible(chain []link, screening bool) []link {
 	var first []link
 	for _, next := range chain {
 		if screening && !next.Screens && next.unavailable == "" {
@@ -161,7 +162,7 @@ func (e *Engine) allRefused(item *v1alpha1.FeedItem, chain []link) (lifecycle.Ou
 		if next.refused == nil {
 			return lifecycle.Outcome{}, false
 		}
-		at := lifecycle.FailedAfter(next.cured, e.Clock.Now())
+		at := lifecycle.FailedAfter(next.restored, e.Clock.Now())
 		if outcome.Failure == nil {
 			outcome.Failure = failure.Record(next.refused, v1alpha1.StageSummarize, next.Name, at.Time)
 		}

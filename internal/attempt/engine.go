@@ -93,7 +93,7 @@ func (e *Engine) goOn(ctx context.Context, turn *schedule.Turn, open *openAttemp
 ) (ctrl.Result, error) {
 	room := e.Articles.Budget().Document(item.Namespace)
 	defer room.Release()
-	room.Take(open.page.text.Weight()) // it is in memory already
+	room.Charge(open.page.text.Weight()) // it is in memory already
 	request, err := e.articleRequest(ctx, item, source, room)
 	switch {
 	case ctx.Err() != nil:
@@ -111,7 +111,7 @@ func (e *Engine) goOn(ctx context.Context, turn *schedule.Turn, open *openAttemp
 	if outcome != nil {
 		return e.Results.Settle(ctx, item, source, *outcome)
 	}
-	defer held.giveBack()
+	defer held.cancelUnused()
 	if open.page.read.IsZero() {
 		request.Documents = readsDocuments(held.chain)
 		done, result, err := e.readPage(ctx, turn, held, open, item, source, request)
@@ -168,7 +168,7 @@ func (e *Engine) findChain(ctx context.Context, held *tickets, item *v1alpha1.Fe
 	if held.chain, err = e.chainOf(ctx, item, source); err != nil {
 		return nil, err
 	}
-	held.first = able(held.chain, derive.ToBeScreened(item, source))
+	held.first = eligible(held.chain, derive.ToBeScreened(item, source))
 	if open.Begun() { // what was refused since is one of its failures, or passed over
 		return nil, nil
 	}
@@ -178,11 +178,11 @@ func (e *Engine) findChain(ctx context.Context, held *tickets, item *v1alpha1.Fe
 	return nil, nil
 }
 
-// retriedSince says that somebody has asked for a retry of what has failed at a provider, since an
+// retriedSince reports whether somebody has asked for a retry of what has failed at a provider, since an
 // attempt began that has failed there and goes on with the next one.
 func (e *Engine) retriedSince(ctx context.Context, source *v1alpha1.FeedSource, open *openAttempt) bool {
 	for _, ref := range slices.Concat(source.Spec.Providers, source.Judges()) {
-		if open.HasFailed(ref.Name) && retry.ForcedTime(ctx, e.Client, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
+		if open.HasFailed(ref.Name) && retry.RequestedAt(ctx, e.Client, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
 			return true
 		}
 	}

@@ -29,7 +29,7 @@ func (e *Engine) generate(ctx context.Context, turn *schedule.Turn, held *ticket
 	}
 	chain := provider.Chain{
 		Links: held.links(), Judging: request.Screening != nil && len(source.Judges()) > 0,
-		Acquire: e.hand(ctx, held, open, turn, item, stage), Now: e.Clock.Now, Patience: e.InPlace.MaxWait,
+		Acquire: e.providerCalls(ctx, held, open, turn, item, stage), Now: e.Clock.Now, Patience: e.InPlace.MaxWait,
 		Repeat: func(failed *failure.Error, calls int, waited time.Duration) (time.Duration, bool) {
 			if ctx.Err() != nil { // what has failed is written down before the operator ends
 				return 0, false
@@ -60,7 +60,7 @@ func (e *Engine) generate(ctx context.Context, turn *schedule.Turn, held *ticket
 		return outcome, provider.ErrNoneAvailable // nothing is settled before that provider is asked again
 	case errors.As(err, &none):
 		// What is recorded is the failure that leaves most hope: it decides about a retry.
-		outcome = withVerdict(results.Failed(item, none, stage, mostHopeful(none), v1alpha1.ReasonAPIFailed, e.Results.Now()), outcome)
+		outcome = withVerdict(results.Failed(item, none, stage, decisiveProvider(none), v1alpha1.ReasonAPIFailed, e.Results.Now()), outcome)
 		outcome.Untried = none.Untried
 	default:
 		return outcome, err
@@ -68,7 +68,7 @@ func (e *Engine) generate(ctx context.Context, turn *schedule.Turn, held *ticket
 	for _, f := range open.Failures {
 		outcome.ProviderFailures = append(outcome.ProviderFailures, v1alpha1.ProviderFailure{
 			Name: f.Name, Category: f.Err.Category, Count: int32(min(f.Calls, 1<<20)), //nolint:gosec // bounded
-			Time: lifecycle.FailedAfter(held.curedAt(f.Name), e.Clock.Now()),
+			Time: lifecycle.FailedAfter(held.restoredAt(f.Name), e.Clock.Now()),
 		})
 	}
 	return outcome, nil
@@ -81,8 +81,8 @@ func (o *openAttempt) without(none *provider.ChainError) *provider.ChainError {
 	})}
 }
 
-// mostHopeful names the provider whose failure failure.Classify finds in a chain's error.
-func mostHopeful(none *provider.ChainError) string {
+// decisiveProvider names the provider whose failure failure.Classify finds in a chain's error.
+func decisiveProvider(none *provider.ChainError) string {
 	for _, f := range none.Failures {
 		if f.Err == failure.Classify(none) {
 			return f.Name
@@ -91,11 +91,11 @@ func mostHopeful(none *provider.ChainError) string {
 	return ""
 }
 
-// curedAt is when credentials of a provider that had been refused were replaced last.
-func (t *tickets) curedAt(name string) time.Time {
+// restoredAt is when credentials of a provider that had been refused were replaced last.
+func (t *tickets) restoredAt(name string) time.Time {
 	for _, next := range t.chain {
 		if next.Name == name {
-			return next.cured
+			return next.restored
 		}
 	}
 	return time.Time{}

@@ -38,7 +38,7 @@ type openAttempt struct {
 	// room is that of the text while the attempt waits.
 	room *budget.Room
 	// full is since when there is no room for the page.
-	full budget.Roomless
+	full budget.MemoryBackoff
 }
 
 // openPage is the article of an open attempt.
@@ -91,10 +91,10 @@ func (o *OpenAttempts) of(item *v1alpha1.FeedItem, now time.Time) *openAttempt {
 }
 
 func newAttempt(item *v1alpha1.FeedItem) *openAttempt {
-	return &openAttempt{began: standOf(item), token: lifecycle.Token(item), askAgain: map[string]bool{}}
+	return &openAttempt{began: attemptState(item), token: lifecycle.Token(item), askAgain: map[string]bool{}}
 }
 
-// Begun says that a call was made in an attempt that waits.
+// Begun reports whether a call was made in an attempt that waits.
 func (o *OpenAttempts) Begun(item *v1alpha1.FeedItem) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,8 +146,8 @@ func (o *OpenAttempts) remove(name types.NamespacedName) {
 	}
 }
 
-// standOf is what lifecycle.SameAttempt compares of an item whose summary is missing.
-func standOf(item *v1alpha1.FeedItem) *v1alpha1.FeedItem {
+// attemptState is what lifecycle.SameAttempt compares of an item whose summary is missing.
+func attemptState(item *v1alpha1.FeedItem) *v1alpha1.FeedItem {
 	stand := &v1alpha1.FeedItem{}
 	stand.UID = item.UID
 	stand.Status.Phase, stand.Status.RetryCount = item.Status.Phase, item.Status.RetryCount
@@ -162,7 +162,7 @@ func (o *openAttempt) begin(now time.Time) {
 	}
 }
 
-// pageFailed notes that the page could not be read, and says whether that is tried again in a
+// pageFailed notes that the page could not be read, and reports whether that is tried again in a
 // moment.
 func (o *openAttempt) pageFailed(err error, policy lifecycle.InPlace, item *v1alpha1.FeedItem, now time.Time) bool {
 	o.page.calls++

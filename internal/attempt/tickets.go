@@ -25,19 +25,19 @@ type tickets struct {
 	mu sync.Mutex // of provider, while it may be lent
 }
 
-// giveBack returns the provider's ticket, if it was not used.
-func (t *tickets) giveBack() {
+// cancelUnused returns the provider's ticket, if it was not used.
+func (t *tickets) cancelUnused() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.provider != nil {
-		t.provider.Release()
+		t.provider.Cancel()
 		t.provider = nil
 	}
 }
 
-// pagePatience is how long a provider is kept for an item whose page is being read. Pages that take
+// pageWait is how long a provider is kept for an item whose page is being read. Pages that take
 // longer must not hold up the items of others: hosts that hang would soon hold every place.
-const pagePatience = 2 * time.Second
+const pageWait = 2 * time.Second
 
 // lend gives the provider's ticket back unless the page has been read by then, which back says.
 func (t *tickets) lend(clock clock.WithDelayedExecution) (back func()) {
@@ -45,12 +45,12 @@ func (t *tickets) lend(clock clock.WithDelayedExecution) (back func()) {
 		return func() {}
 	}
 	read := false
-	timer := clock.AfterFunc(pagePatience, func() {
+	timer := clock.AfterFunc(pageWait, func() {
 		go func() { // a fake clock calls back while it holds its lock
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if !read && t.provider != nil {
-				t.provider.Release()
+				t.provider.Cancel()
 				t.provider = nil
 			}
 		}()
@@ -84,8 +84,8 @@ func (t *tickets) usable(asked []provider.Link) []link {
 	return usable
 }
 
-// take returns the ticket that is held, once, if it is for one of some links.
-func (t *tickets) take(usable []link) *schedule.Ticket {
+// pop returns the ticket that is held, once, if it is for one of some links.
+func (t *tickets) pop(usable []link) *schedule.Ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ticket := t.provider

@@ -41,7 +41,7 @@ func (e *Engine) acquire(ctx context.Context, turn *schedule.Turn, held *tickets
 	}
 	taken, granted := turn.AcquireAll(rank, append(web.Needs(queue.ItemPlaces, item.Namespace, host), resourcesOf(held.first))...)
 	if !granted {
-		return false, e.hold(ctx, item, held.first)
+		return false, e.markWaiting(ctx, item, held.first)
 	}
 	held.page, held.provider = web.VisitOf(taken), taken[len(taken)-1]
 	return true, nil
@@ -53,15 +53,15 @@ func (e *Engine) acquireProvider(ctx context.Context, turn *schedule.Turn, held 
 	if held.provider == nil {
 		taken, granted := turn.AcquireAll(RankOf(item, e.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(held.first))
 		if !granted {
-			return false, e.hold(ctx, item, held.first)
+			return false, e.markWaiting(ctx, item, held.first)
 		}
 		held.provider = taken[1]
 	}
 	return true, nil
 }
 
-// hold writes on an item that is parked what it waits for, if that is more than its turn.
-func (e *Engine) hold(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
+// markWaiting writes on an item that is parked what it waits for, if that is more than its turn.
+func (e *Engine) markWaiting(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
 	var reasons []string
 	for _, next := range chain {
 		because := next.unavailable
@@ -79,9 +79,9 @@ func (e *Engine) hold(ctx context.Context, item *v1alpha1.FeedItem, chain []link
 	return e.Results.HoldFor(ctx, item, reasons)
 }
 
-// hand returns what lets an attempt call the providers of its chain: the one that it holds a
+// providerCalls returns what lets an attempt call the providers of its chain: the one that it holds a
 // ticket for, and when that has failed, those that are free or soon will be.
-func (e *Engine) hand(ctx context.Context, t *tickets, open *openAttempt, turn *schedule.Turn,
+func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttempt, turn *schedule.Turn,
 	item *v1alpha1.FeedItem, stage v1alpha1.Stage,
 ) provider.Acquire {
 	rank := RankOf(item, e.Clock.Now())
@@ -94,7 +94,7 @@ func (e *Engine) hand(ctx context.Context, t *tickets, open *openAttempt, turn *
 			return provider.Call{}, provider.ErrWaits
 		}
 		usable := t.usable(asked)
-		ticket := t.take(usable)
+		ticket := t.pop(usable)
 		if ticket == nil && len(usable) > 0 {
 			taken, waits := turn.AcquireSoon(rank, queue.Only(queue.ItemPlaces), resourcesOf(usable))
 			if waits {
@@ -110,7 +110,7 @@ func (e *Engine) hand(ctx context.Context, t *tickets, open *openAttempt, turn *
 		next := usable[slices.IndexFunc(usable, func(next link) bool { return next.resource == ticket.Resource() })]
 		attempt := telemetry.Attempt{Began: open.since}
 		e.Stream.StageStarted(item, attempt, stage, next.Name, e.Clock.Now())
-		return provider.Call{Link: next.Link, Release: func(response provider.Response, err error) {
+		return provider.Call{Link: next.Link, Done: func(response provider.Response, err error) {
 			if failed, ok := errors.AsType[*failure.Error](err); ok {
 				e.Stream.CallFailed(item, attempt, stage, next.Name, failed, e.Clock.Now())
 			}
@@ -129,7 +129,7 @@ func resourcesOf(chain []link) []schedule.Resource {
 	return resources
 }
 
-// RankOf says who goes first where capacity is scarce: of the pending items the one that was
+// RankOf returns who goes first where capacity is scarce: of the pending items the one that was
 // published first, then of all others the one that was looked at longest ago.
 func RankOf(item *v1alpha1.FeedItem, now time.Time) schedule.Rank {
 	rank := schedule.Rank{Class: queue.ClassOthers, Time: lifecycle.CheckedAt(item, now), Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item)}

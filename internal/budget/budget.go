@@ -42,11 +42,11 @@ const (
 	Largest = 22 << 20
 )
 
-// ErrFull says that there is no room at the moment. It is no failure of what was asked for: the same may be
+// ErrFull means that there is no room at the moment. It is no failure of what was asked for: the same may be
 // asked again later.
 var ErrFull = errors.New("the memory that documents may take is used up for now")
 
-// ErrTooLarge says that there will never be room: it is more than one document may take.
+// ErrTooLarge means that there will never be room: it is more than one document may take.
 var ErrTooLarge = errors.New("it takes more memory than one document may")
 
 // Budget is what is left of the memory. It is safe for concurrent use.
@@ -98,12 +98,12 @@ type area struct {
 	held       map[string]int64 // by owner
 }
 
-// offers says whether an owner may take so much more.
+// offers reports whether an owner may take so much more.
 func (a *area) offers(owner string, bytes int64) bool {
 	return a.held[owner]+bytes <= a.size-a.used-bytes
 }
 
-// everOffers says whether a document that holds so much may take so much more while nobody else holds anything.
+// everOffers reports whether a document that holds so much may take so much more while nobody else holds anything.
 func (a *area) everOffers(held, bytes int64) bool { return held+bytes <= a.size-held-bytes }
 
 // add takes so much for an owner; less than nothing gives back.
@@ -131,9 +131,9 @@ type reserve struct {
 // asked is since when an owner asks in vain, and when it has asked last.
 type asked struct{ since, last time.Time }
 
-// take takes so much for a document, if it has the reserve or if it is the turn of its owner: of those who ask,
+// grant takes so much for a document, if it has the reserve or if it is the turn of its owner: of those who ask,
 // the one that has asked for the longest time.
-func (r *reserve) take(room *Room, bytes int64, now time.Time) bool {
+func (r *reserve) grant(room *Room, bytes int64, now time.Time) bool {
 	switch {
 	case r.holder == room && r.used+bytes <= Largest:
 		r.used += bytes
@@ -155,7 +155,7 @@ func (r *reserve) take(room *Room, bytes int64, now time.Time) bool {
 	return false
 }
 
-// turnOf says whether nobody else has asked for longer. Who asks no more is forgotten.
+// turnOf reports whether nobody else has asked for longer. Who asks no more is forgotten.
 func (r *reserve) turnOf(owner string, now time.Time) bool {
 	own := now
 	if earlier := r.asked[owner]; earlier != nil {

@@ -260,7 +260,7 @@ func TestARoomThatCountsNothing(t *testing.T) {
 	if err := room.Grow(Default); err != nil {
 		t.Error(err)
 	}
-	room.Take(1)
+	room.Charge(1)
 	room.Shrink(1)
 	room.Release()
 	granted, done, err := room.Work(t.Context(), Default)

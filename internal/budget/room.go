@@ -19,7 +19,7 @@ type Room struct {
 	held, large int64
 }
 
-// Grow takes so many bytes more, or nothing: then it says why not, with ErrFull, or with ErrTooLarge where no later time
+// Grow takes so many bytes more, or nothing: then it reports why not, with ErrFull, or with ErrTooLarge where no later time
 // would be better. It never waits.
 func (r *Room) Grow(bytes int64) error {
 	if r == nil || bytes <= 0 {
@@ -32,7 +32,7 @@ func (r *Room) Grow(bytes int64) error {
 	case r.area.offers(r.owner, bytes):
 		r.area.add(r.owner, bytes)
 		r.held += bytes
-	case r.area == &b.documents && b.large.take(r, bytes, b.now()):
+	case r.area == &b.documents && b.large.grant(r, bytes, b.now()):
 		r.large += bytes
 	case !r.area.everOffers(r.held, bytes) && (r.area != &b.documents || r.large+bytes > Largest):
 		return fmt.Errorf("%w: %d KiB more were asked for", ErrTooLarge, (bytes+1023)>>10)
@@ -42,8 +42,8 @@ func (r *Room) Grow(bytes int64) error {
 	return nil
 }
 
-// Take takes bytes that are in memory already, whether or not there is room for them. So others find less.
-func (r *Room) Take(bytes int64) {
+// Charge takes bytes that are in memory already, whether or not there is room for them. So others find less.
+func (r *Room) Charge(bytes int64) {
 	if r == nil || bytes <= 0 {
 		return
 	}

@@ -50,7 +50,7 @@ type writing struct {
 	letters []*unicode.RangeTable
 	// most is the cost of one character beyond ASCII, on average, up to which a text looks ordinary.
 	most float64
-	// joins says that ASCII letters stand beside these within a word.
+	// joins is set if ASCII letters stand beside these within a word.
 	joins     bool
 	languages []*language
 }

@@ -14,7 +14,7 @@ import (
 // that costs less is more likely: the costs are logarithms of improbabilities.
 type reading struct {
 	cost float64
-	// ordinary says that the text looks as texts in its language do. No reading may: there are languages that
+	// ordinary is set if the text looks as texts in its language do. No reading may: there are languages that
 	// are not known here.
 	ordinary bool
 }
@@ -201,7 +201,7 @@ func costOfSign(before, c, after character) float64 {
 	return unusual + within
 }
 
-// isWideSign says whether a character is one of the signs that stand between ideographs.
+// isWideSign reports whether a character is one of the signs that stand between ideographs.
 func isWideSign(r rune) bool {
 	return r >= 0x3000 && r <= 0x301f || r >= 0xff01 && r <= 0xff60 || r == '・' || r == 'ー'
 }

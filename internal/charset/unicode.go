@@ -80,7 +80,7 @@ func wideByZeros(body []byte) encoding.Encoding {
 	return nil
 }
 
-// looksWide says whether a document that has no ASCII at all is in UTF-16, as it is declared to be: nothing in it is
+// looksWide reports whether a document that has no ASCII at all is in UTF-16, as it is declared to be: nothing in it is
 // broken, and as many characters as in any text in ideographs are kana or signs.
 func looksWide(body []byte, set encoding.Encoding) bool {
 	common, all := 0, 0
@@ -151,7 +151,7 @@ func mendAndCount(body []byte) (mended []byte, read, lost int) {
 	return mended, read, lost
 }
 
-// pasted says whether a character of windows-1252 is one that people write.
+// pasted reports whether a character of windows-1252 is one that people write.
 func pasted(r rune) bool {
 	return unicode.IsLetter(r) && r != 'ÿ' || strings.ContainsRune("€…‘’“”•–—™\u00a0©«®°´·»", r)
 }

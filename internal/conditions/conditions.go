@@ -21,8 +21,8 @@ import (
 // MaxMessage bounds the message of a condition, in bytes.
 const MaxMessage = 2000
 
-// Verdict is what the conditions of a source are to say.
-type Verdict struct {
+// Readiness is what the conditions of a source are to say.
+type Readiness struct {
 	Ready           bool
 	Reason, Message string
 	// Retrying is set while the operator will try again by itself.
@@ -32,7 +32,7 @@ type Verdict struct {
 }
 
 // SetReady sets Ready, and Reconciling and Stalled where they apply, by what is to be said of an object of a generation.
-func SetReady(conditions *[]metav1.Condition, generation int64, said Verdict, now time.Time) {
+func SetReady(conditions *[]metav1.Condition, generation int64, said Readiness, now time.Time) {
 	set := func(kind string, yes bool) {
 		status := metav1.ConditionFalse
 		if yes {

@@ -21,7 +21,7 @@ import (
 )
 
 // Providers returns what makes the client of the service that an AIProvider describes, with its
-// credentials. An error says, for a person, what in the spec cannot work.
+// credentials. An error explains what in the spec cannot work.
 func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
 	return func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
 		switch spec := described.Spec; {

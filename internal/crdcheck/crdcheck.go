@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crdcheck finds out whether the API server's CustomResourceDefinitions are those of this version, and says what is not to be begun while
+// Package crdcheck finds out whether the API server's CustomResourceDefinitions are those of this version, and reports what is not to be begun while
 // they are not.
 //
 // It knows the kinds and what the API server publishes of them. It must never know what the operator does with an object.
@@ -105,7 +105,7 @@ func publishedBy(config *rest.Config, http *http.Client) (func(context.Context, 
 	}, nil
 }
 
-// Check finds out which kinds are outdated in the API server, and says so once.
+// Check finds out which kinds are outdated in the API server, and reports it once.
 func (r *Checker) Check(ctx context.Context) {
 	const longest = 10 * time.Second
 	bounded, cancel := context.WithTimeout(ctx, longest)
@@ -123,7 +123,7 @@ func (r *Checker) Check(ctx context.Context) {
 	}
 	if err != nil {
 		if err.Error() != r.problem {
-			r.log.Error(err, "Could not find out whether the CustomResourceDefinitions are those of this version; asking again every minute")
+			r.log.Error(err, "Failed to check the version of the CustomResourceDefinitions, retrying every minute")
 		}
 		r.unread, r.problem = true, err.Error()
 		return
@@ -141,16 +141,16 @@ func (r *Checker) set(outdated map[string]kinds.Outdated) (news bool) {
 	}
 	r.outdated = maps.Clone(outdated)
 	if len(outdated) == 0 {
-		r.log.Info("The CustomResourceDefinitions are those of this version now: the work goes on")
+		r.log.Info("CustomResourceDefinitions are up to date again, resumed work")
 	}
 	for _, name := range slices.Sorted(maps.Keys(outdated)) {
 		found := outdated[name]
 		if len(found.Recorded) > 0 {
-			r.log.Error(errors.New(found.Message()), "A CustomResourceDefinition is older than the operator: what needs it is not worked on",
+			r.log.Error(errors.New(found.Message()), "CustomResourceDefinition is older than the operator, paused the work that needs it",
 				"customResourceDefinition", found.CRD, "fields", found.Recorded, "toDo", howToUpdate)
 		}
 		if len(found.Settable) > 0 {
-			r.log.Info("A CustomResourceDefinition is older than the operator: some fields cannot be set",
+			r.log.Info("CustomResourceDefinition is older than the operator, some fields cannot be set",
 				"customResourceDefinition", found.CRD, "fields", found.Settable, "toDo", howToUpdate)
 		}
 	}
@@ -159,7 +159,7 @@ func (r *Checker) set(outdated map[string]kinds.Outdated) (news bool) {
 
 const howToUpdate = "apply the CustomResourceDefinitions of the operator's version: kubectl apply -k config/crd"
 
-// Why says why nothing can be recorded of the first of the kinds that are outdated, in words for a person; empty: all can.
+// Why returns why nothing can be recorded of the first of the kinds that are outdated, in words for a person; empty: all can.
 func (r *Checker) Why(names ...string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,9 +172,9 @@ func (r *Checker) Why(names ...string) string {
 	if len(said) == 0 {
 		return ""
 	}
-	return "The operator is newer than the API server's idea of its kinds: " + strings.Join(said, "; ") +
-		". The API server would drop that without an error, so nothing is begun that has to be recorded there. To do: " +
-		howToUpdate + ". Within a minute all goes on by itself"
+	return "The CustomResourceDefinitions are older than the operator: " + strings.Join(said, "; ") +
+		". The API server would drop these fields without an error, so no work starts that has to be recorded there. To do: " +
+		howToUpdate + ". Work resumes within a minute"
 }
 
 // Refused notes that the API server has refused a write of a kind because it would drop a part of it. Other errors, and
@@ -238,12 +238,12 @@ func (r *Checker) all() map[string]kinds.Outdated {
 
 // WakeAll has everything looked at again: it may say what is wrong, or go on.
 func (r *Checker) WakeAll(ctx context.Context) {
-	for list, door := range map[client.ObjectList]*queue.Door{
+	for list, door := range map[client.ObjectList]*queue.Source{
 		&v1alpha1.FeedSourceList{}: &r.waker.Sources, &v1alpha1.AIProviderList{}: &r.waker.Providers,
 		&v1alpha1.FeedDestinationList{}: &r.waker.Destinations,
 	} {
 		if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			r.log.Error(err, "What is to be looked at again could not be listed")
+			r.log.Error(err, "Failed to list the objects to requeue")
 			continue
 		}
 		for _, key := range keysOf(list) {
@@ -252,7 +252,7 @@ func (r *Checker) WakeAll(ctx context.Context) {
 	}
 	items, err := itemcache.UnfinishedOf(ctx, r.client, metav1.NamespaceAll, itemcache.AnySource)
 	if err != nil {
-		r.log.Error(err, "Items that are to be looked at again could not be listed")
+		r.log.Error(err, "Failed to list the items to requeue")
 	}
 	for i := range items {
 		r.waker.ItemLater(client.ObjectKeyFromObject(&items[i]), 0)

@@ -19,11 +19,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/postmemory"
 )
 
-// heldAgain is when an item is looked at again whose entry another item posts at this moment.
-const heldAgain = 5 * time.Second
+// heldRecheckInterval is when an item is looked at again whose entry another item posts at this moment.
+const heldRecheckInterval = 5 * time.Second
 
 // SkipPosted returns the outcome of an item of which every destination has a post already: then neither the article nor a
-// summary is paid for. Soon says that a destination has not been looked at yet since the operator has started.
+// summary is paid for. Soon means that a destination has not been looked at yet since the operator has started.
 func (e *Engine) SkipPosted(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (outcome *lifecycle.Outcome, soon bool, err error) {
 	refs := source.Spec.Destinations
 	if len(refs) == 0 || len(item.Status.Deliveries) > 0 {
@@ -38,7 +38,7 @@ func (e *Engine) SkipPosted(ctx context.Context, item *v1alpha1.FeedItem, source
 		if err != nil {
 			return nil, false, err
 		}
-		if _, _, _, seen := e.Services.Standing(p.Resource); !p.Known {
+		if _, _, _, seen := e.Services.Lookup(p.Resource); !p.Known {
 			return nil, !seen && p.Unavailable == "", nil
 		}
 		memory, err := e.Posted.At(ctx, p.Target)
@@ -56,7 +56,7 @@ func (e *Engine) SkipPosted(ctx context.Context, item *v1alpha1.FeedItem, source
 	}, false, nil
 }
 
-// postedBefore says of a delivery that is to be made whether the destination has a post of the entry already, or whether
+// postedBefore reports for a delivery that is to be made whether the destination has a post of the entry already, or whether
 // another item makes it at this moment, or may have made it: then held says who.
 func (e *Engine) postedBefore(ctx context.Context, p *post, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource,
@@ -100,8 +100,8 @@ func (p *post) hold(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, now ti
 	return before, mine
 }
 
-// endDoubt finds out whether an entry was posted by an item that is gone, whose key nobody can use again.
-func (e *Engine) endDoubt(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post,
+// resolveDoubt finds out whether an entry was posted by an item that is gone, whose key nobody can use again.
+func (e *Engine) resolveDoubt(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post,
 	row v1alpha1.Delivery,
 ) *lifecycle.DeliveryOutcome {
 	row.FirstAttemptTime, row.TextHash = &metav1.Time{Time: p.doubt.Since}, p.doubt.TextHash
@@ -115,21 +115,21 @@ func (e *Engine) endDoubt(ctx context.Context, item *v1alpha1.FeedItem, source *
 	return outcome
 }
 
-// doubtEnded lets others go on with an entry that was in doubt, once it is known how that has ended; where nobody can know, once that is
+// doubtResolved lets others go on with an entry that was in doubt, once it is known how that has ended; where nobody can know, once that is
 // written: otherwise it would be posted with the next try.
-func (p *post) doubtEnded(written bool) {
+func (p *post) doubtResolved(written bool) {
 	if p.doubt != nil && p.decided != nil && (p.decided.Posted || p.decided.Missing || p.decided.Unverifiable && written) {
-		p.memory.Release(p.doubt.UID)
+		p.memory.CancelReservation(p.doubt.UID)
 	}
 }
 
-// letGo ends what hold has begun. While nobody knows whether there is a post, the entry stays held.
-func (p *post) letGo(written *v1alpha1.FeedItem) {
+// endHold ends what hold has begun. While nobody knows whether there is a post, the entry stays held.
+func (p *post) endHold(written *v1alpha1.FeedItem) {
 	if p.holds == "" {
 		return
 	}
-	if row := lifecycle.RowOf(written, p.Destination); row == nil || !lifecycle.MustLook(row) {
-		p.memory.Release(p.holds)
+	if row := lifecycle.RowOf(written, p.Destination); row == nil || !lifecycle.MustLookUp(row) {
+		p.memory.CancelReservation(p.holds)
 		p.holds = ""
 	}
 }
@@ -149,8 +149,8 @@ func (p *post) alreadyPosted(before posted.Post) lifecycle.DeliveryOutcome {
 
 // sooner has an item looked at again soon whose entry is held by another one.
 func sooner(result ctrl.Result) ctrl.Result {
-	if result.RequeueAfter == 0 || result.RequeueAfter > heldAgain {
-		result.RequeueAfter = heldAgain
+	if result.RequeueAfter == 0 || result.RequeueAfter > heldRecheckInterval {
+		result.RequeueAfter = heldRecheckInterval
 	}
 	return result
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/feed-operator/feed-operator/internal/retry"
 )
 
-// carryOut works on one delivery: it looks for a post that may have been published already, claims
+// runDelivery works on one delivery: it looks for a post that may have been published already, claims
 // one that is to be made, and makes it. It returns the item as it is then; nil where somebody else
 // works on the delivery.
-func (e *Engine) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
-	p.releases = retry.ReleasesOf(ctx, e.Client, item)
-	view := freed(item, p.releases, e.Clock.Now())
+func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
+	p.retryRequests = retry.RequestsFor(ctx, e.Client, item)
+	view := freed(item, p.retryRequests, e.Clock.Now())
 	began, freed := *lifecycle.RowOf(item, p.Destination), *lifecycle.RowOf(view, p.Destination)
-	if p.decided == nil && lifecycle.MustLook(&freed) {
+	if p.decided == nil && lifecycle.MustLookUp(&freed) {
 		p.decided = e.find(ctx, view, source, p, &freed)
 	}
 	if ctx.Err() != nil {
@@ -34,12 +34,12 @@ func (e *Engine) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *
 			return nil, err // nothing is posted before it is known what was
 		}
 		if p.decided == nil && p.doubt != nil {
-			if p.decided = e.endDoubt(ctx, view, source, p, freed); p.decided == nil {
+			if p.decided = e.resolveDoubt(ctx, view, source, p, freed); p.decided == nil {
 				return nil, nil // the manager is stopping
 			}
 		}
 		e.remember(ctx, item, p, p.decided)
-		p.doubtEnded(false)
+		p.doubtResolved(false)
 		p.publication, unfit = e.compose(p, item, source)
 	}
 	source = e.mayPost(ctx, item)
@@ -48,22 +48,22 @@ func (e *Engine) carryOut(ctx context.Context, item *v1alpha1.FeedItem, source *
 	var history []v1alpha1.HistoryEntry
 	err := e.Results.RecordItem(ctx, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
 		claimed, lost = false, false
-		if row := lifecycle.RowOf(live, p.Destination); live.UID != before.UID || row == nil || !sameStand(row, &began) && !sameStand(row, &freed) {
+		if row := lifecycle.RowOf(live, p.Destination); live.UID != before.UID || row == nil || !sameState(row, &began) && !sameState(row, &freed) {
 			lost = true // somebody else has gone on with it
 			return false
 		}
 		history = live.Status.History
-		p.releases.Release(live, e.Clock.Now())
+		p.retryRequests.Apply(live, e.Clock.Now())
 		claimed = e.claimPost(live, source, p, unfit)
 		return true
 	})
 	if err != nil || lost {
 		return nil, err
 	}
-	p.letGo(item)
-	p.doubtEnded(true)
-	e.Sighted.written(item)
-	e.tellDelivery(history, item, p, p.decided)
+	p.endHold(item)
+	p.doubtResolved(true)
+	e.Observed.forgetEnded(item)
+	e.streamDelivery(history, item, p, p.decided)
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
 		e.Results.Tell(before, item)
 	}
@@ -84,13 +84,13 @@ func (e *Engine) mayPost(ctx context.Context, item *v1alpha1.FeedItem) *v1alpha1
 }
 
 // claimPost writes on an item what is decided about a delivery and, if it is to be posted now, the
-// intent; it says whether that is so. Without a source nothing is posted now.
+// intent; it reports whether that is so. Without a source nothing is posted now.
 func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
 	now := e.Clock.Now()
 	row := lifecycle.RowOf(item, p.Destination)
 	settle := func(outcome lifecycle.DeliveryOutcome) bool {
 		outcome.Destination, outcome.Token = p.Destination, lifecycle.Token(item)
-		outcome.Releases = p.releases
+		outcome.RetryRequests = p.retryRequests
 		if row.State == v1alpha1.DeliveryIntent {
 			outcome.NotAfter = row.NotAfter
 		}
@@ -107,7 +107,7 @@ func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 		return false
 	case !source.Delivers(p.Destination):
 		settle(lifecycle.DeliveryOutcome{Dropped: true})
-	case unfit != nil && lifecycle.MustLook(row):
+	case unfit != nil && lifecycle.MustLookUp(row):
 		settle(lifecycle.DeliveryOutcome{Unverifiable: true})
 	case unfit != nil:
 		settle(e.deliveryFailed(p, unfit))
@@ -125,8 +125,8 @@ func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	return false
 }
 
-// sameStand says whether a delivery still stands where the work on it began.
-func sameStand(row, began *v1alpha1.Delivery) bool {
+// sameState reports whether a delivery still stands where the work on it began.
+func sameState(row, began *v1alpha1.Delivery) bool {
 	return row.State == began.State && row.FailedAttempts == began.FailedAttempts &&
 		row.NotAfter.Equal(began.NotAfter) && row.Key == began.Key
 }

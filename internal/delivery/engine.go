@@ -56,19 +56,19 @@ type Engine struct {
 
 	Results  *results.Results
 	found    foundPosts
-	underWay queue.UnderWay
-	Sighted  sightedIntents
+	inFlight queue.InFlight
+	Observed observedIntents
 }
 
 // Deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
 // the item for the others.
 func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
-	view := freed(item, retry.ReleasesOf(ctx, e.Client, item), e.Clock.Now())
+	view := freed(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
 	due, err := e.duePosts(ctx, item, view, source)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	defer giveBackAll(due)
+	defer cancelAll(due)
 	var ready []*post
 	var waitsFor []string
 	held := false
@@ -103,10 +103,10 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 	}
 	switch {
 	case len(ready) > 0:
-		return e.workOn(ctx, turn, item, ready, func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
-			written, err := e.carryOut(ctx, item, source, p)
+		return e.runDeliveries(ctx, turn, item, ready, func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+			written, err := e.runDelivery(ctx, item, source, p)
 			if view != item {
-				return nil, err // what else is released may not be due by itself: the item is looked at again
+				return nil, err // what else is to be retried may not be due by itself: the item is looked at again
 			}
 			return written, err
 		})
@@ -120,7 +120,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 
 // decide finds out what is known of a delivery without a call.
 func (e *Engine) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) error {
-	mustLook := lifecycle.MustLook(row)
+	mustLook := lifecycle.MustLookUp(row)
 	if !source.Delivers(p.Destination) {
 		if !mustLook || p.Unavailable == services.MissingObject {
 			p.decided = &lifecycle.DeliveryOutcome{Dropped: true}
@@ -150,7 +150,7 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	source *v1alpha1.FeedSource, outcome lifecycle.Outcome,
 ) (ctrl.Result, error) {
 	var ready []*post
-	defer func() { giveBackAll(ready) }()
+	defer func() { cancelAll(ready) }()
 	wants := e.mayPost(ctx, item)
 	if outcome.Summary != nil && wants != nil && ctx.Err() == nil { // no new claim once the manager is stopping
 		summarized := item.DeepCopy()
@@ -162,7 +162,7 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 			if !wants.Delivers(ref.Name) {
 				continue
 			}
-			if p := e.intendNow(ctx, turn, summarized, source, wants, ref.Name, &outcome); p != nil {
+			if p := e.intendIfFree(ctx, turn, summarized, source, wants, ref.Name, &outcome); p != nil {
 				ready = append(ready, p)
 			}
 		}
@@ -175,12 +175,12 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	if len(announced) == 0 {
 		return e.Results.After(settled, err)
 	}
-	return e.workOn(ctx, turn, settled, announced, e.publish)
+	return e.runDeliveries(ctx, turn, settled, announced, e.publish)
 }
 
-// intendNow adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn
+// intendIfFree adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn
 // comes later, or the destination has a post of the entry already.
-func (e *Engine) intendNow(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source, wants *v1alpha1.FeedSource,
+func (e *Engine) intendIfFree(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source, wants *v1alpha1.FeedSource,
 	name string, outcome *lifecycle.Outcome,
 ) *post {
 	p, err := e.postTo(ctx, source, name)
@@ -206,7 +206,7 @@ func (e *Engine) intendNow(ctx context.Context, turn *schedule.Turn, item *v1alp
 	}
 	taken, free := turn.Try(deliveryRank(item), posting.Takes(p.Resource)...)
 	if !free {
-		p.letGo(item)
+		p.endHold(item)
 		return nil
 	}
 	p.Has(turn, taken, free)
@@ -216,32 +216,32 @@ func (e *Engine) intendNow(ctx context.Context, turn *schedule.Turn, item *v1alp
 	return p
 }
 
-// workOn works on deliveries of an item. Where that is the item's only open one, it is done when
-// workOn returns; with several, each goes on by itself, so that none waits for another and the item
+// runDeliveries works on deliveries of an item. Where that is the item's only open one, it is done when
+// runDeliveries returns; with several, each goes on by itself, so that none waits for another and the item
 // keeps no place in line that it cannot use meanwhile, and looks at the item again when it is done.
 // What the posts have is given back by the caller, but for what is handed over.
-func (e *Engine) workOn(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
+func (e *Engine) runDeliveries(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
 	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
 ) (ctrl.Result, error) {
 	if openDeliveries(item) <= 1 && len(ready) == 1 {
 		written, err := work(ctx, item, ready[0])
 		if written != nil {
-			e.StandInLine(turn, written)
+			e.QueueForDestination(turn, written)
 		}
 		return e.Results.After(written, err)
 	}
 	for _, p := range ready {
-		if !e.underWay.Begin(item, p.Destination) { // it is worked on already
+		if !e.inFlight.Begin(item, p.Destination) { // it is worked on already
 			continue
 		}
-		apart, handed := item.DeepCopy(), p.handOver(turn)
-		e.Background.Run(func() { e.workApart(ctx, apart, handed, work) })
+		apart, handed := item.DeepCopy(), p.detach(turn)
+		e.Background.Run(func() { e.runInBackground(ctx, apart, handed, work) })
 	}
 	return otherDeliveries(item, e.Clock.Now()), nil
 }
 
-// workApart works on a delivery that goes on by itself, and has the item looked at again then.
-func (e *Engine) workApart(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+// runInBackground works on a delivery that goes on by itself, and has the item looked at again then.
+func (e *Engine) runInBackground(ctx context.Context, item *v1alpha1.FeedItem, p *post,
 	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
 ) {
 	// Not written down is tried again, but not at once: what the API server refuses, it goes on refusing.
@@ -252,8 +252,8 @@ func (e *Engine) workApart(ctx context.Context, item *v1alpha1.FeedItem, p *post
 			panicked := failure.Panicked(value, debug.Stack())
 			ctrl.LoggerFrom(ctx).Error(panicked, "Delivery panicked", "destination", p.Destination, "stack", panicked.Stack)
 		}
-		p.giveBack()
-		e.underWay.End(item, p.Destination)
+		p.cancelUnused()
+		e.inFlight.End(item, p.Destination)
 		e.Waker.ItemLater(client.ObjectKeyFromObject(item), wait)
 	}()
 	_, err := work(ctx, item, p)
@@ -262,7 +262,7 @@ func (e *Engine) workApart(ctx context.Context, item *v1alpha1.FeedItem, p *post
 		return
 	}
 	if client.IgnoreNotFound(err) != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Delivery could not be written down", "destination", p.Destination)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a delivery", "destination", p.Destination)
 		return
 	}
 	wait = 0
@@ -278,20 +278,21 @@ func openDeliveries(item *v1alpha1.FeedItem) int {
 	return open
 }
 
-// duePosts returns the deliveries of an item, as it is once what is released is free, that there is something to do for now.
+// duePosts returns the deliveries of an item, with what is requested to be retried, that are due now.
 func (e *Engine) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) ([]*post, error) {
 	var due []*post
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
 		at, open := lifecycle.Due(row, e.Clock.Now())
-		if !open || at.After(e.Clock.Now()) || e.underWay.Has(item, row.Destination) {
+		if !open || at.After(e.Clock.Now()) || e.inFlight.Has(item, row.Destination) {
 			continue
 		}
 		p, err := e.postTo(ctx, source, row.Destination)
 		if err != nil {
 			return nil, err
 		}
-		if wait := e.Sighted.remaining(live, lifecycle.RowOf(live, row.Destination), p.Timeout, e.Clock); wait > 0 { // somebody may be in the call, by whatever clock
+		// Somebody may be in the call, by whatever clock.
+		if wait := e.Observed.remaining(live, lifecycle.RowOf(live, row.Destination), p.Timeout, e.Clock); wait > 0 {
 			e.Results.WakeAt(item, e.Clock.Now().Add(wait))
 			continue
 		}
@@ -303,7 +304,7 @@ func (e *Engine) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, so
 // StandInAllLines has an item wait in the lines of all destinations that it is due at.
 func (e *Engine) StandInAllLines(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem) {
 	now := e.Clock.Now()
-	view := freed(item, retry.ReleasesOf(ctx, e.Client, item), e.Clock.Now())
+	view := freed(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
 	for i := range view.Status.Deliveries {
 		row := &view.Status.Deliveries[i]
 		if at, open := lifecycle.Due(row, now); open && !at.After(now) {
@@ -313,20 +314,20 @@ func (e *Engine) StandInAllLines(ctx context.Context, turn *schedule.Turn, item 
 	}
 }
 
-// StandInLine has an item wait in the line of a destination that asked for a pause, so that its place
+// QueueForDestination has an item wait in the line of a destination that asked for a pause, so that its place
 // in the order is kept.
-func (e *Engine) StandInLine(turn *schedule.Turn, item *v1alpha1.FeedItem) {
+func (e *Engine) QueueForDestination(turn *schedule.Turn, item *v1alpha1.FeedItem) {
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
 			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
 			if taken, granted := turn.AcquireAll(deliveryRank(item), posting.Takes(schedule.Destination(key))...); granted {
-				taken[1].Release()
+				taken[1].Cancel()
 			}
 		}
 	}
 }
 
-// otherDeliveries says when to look again at an item of which some deliveries are parked: when
+// otherDeliveries returns when to look again at an item of which some deliveries are parked: when
 // the first of the others is due.
 func otherDeliveries(item *v1alpha1.FeedItem, now time.Time) ctrl.Result {
 	var next time.Time
@@ -338,22 +339,22 @@ func otherDeliveries(item *v1alpha1.FeedItem, now time.Time) ctrl.Result {
 	return queue.RequeueAt(now, next)
 }
 
-// deliveryRank says who is posted first where a destination is scarce: what was published first.
+// deliveryRank returns who is posted first where a destination is scarce: what was published first.
 func deliveryRank(item *v1alpha1.FeedItem) schedule.Rank {
 	return schedule.Rank{Class: queue.ClassOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item)}
 }
 
-// freed is an item as it is with what is released, to decide by. What is written is worked out on
+// freed is an item with the retry requests applied, to decide by. What is written is worked out on
 // the item as it is.
-func freed(item *v1alpha1.FeedItem, known lifecycle.Releases, now time.Time) *v1alpha1.FeedItem {
+func freed(item *v1alpha1.FeedItem, known lifecycle.RetryRequests, now time.Time) *v1alpha1.FeedItem {
 	view := item.DeepCopy()
-	if !known.Release(view, now) {
+	if !known.Apply(view, now) {
 		return item
 	}
 	return view
 }
 
-// dueByItself says that a delivery is due whether or not it is released.
+// dueByItself reports whether a delivery is due without a retry request.
 func dueByItself(item *v1alpha1.FeedItem, destination string, now time.Time) bool {
 	at, open := lifecycle.Due(lifecycle.RowOf(item, destination), now)
 	return open && !at.After(now)

@@ -53,7 +53,7 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 		Since: lifecycle.AttemptedSince(item, row, began).Add(-lookBack), Post: publication, TextHash: row.TextHash,
 	})
 	if err == nil {
-		ctrl.LoggerFrom(ctx).Info("Post looked for", "destination", p.Destination, "found", found, "url", receipt.URL)
+		ctrl.LoggerFrom(ctx).Info("Post looked up", "destination", p.Destination, "found", found, "url", receipt.URL)
 	}
 	var failed *failure.Error
 	switch {
@@ -77,7 +77,7 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 func (e *Engine) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
 	now := e.Clock.Now()
 	switch {
-	case !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, e.Sighted.since(item, row, e.Clock)):
+	case !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, e.Observed.since(item, row, e.Clock)):
 		return &lifecycle.DeliveryOutcome{Unverifiable: true}
 	case lifecycle.Postpones(row, item, p.Policy, now):
 		return &lifecycle.DeliveryOutcome{Protected: true}
@@ -96,13 +96,13 @@ type otherPosts struct {
 	err   error
 	// places are those of the destinations that were looked at.
 	places map[client.ObjectKey]string
-	// passedOver says that a post which looked like the item's was recorded on another.
+	// passedOver is set if a post which looked like the item's was recorded on another.
 	passedOver bool
 }
 
 // find looks for the item's post among those that are no other item's.
 func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query destination.Query) (destination.Receipt, bool, error) {
-	query.Taken = o.taken
+	query.Taken = o.has
 	for {
 		receipt, found, err := finder.Find(ctx, query)
 		switch {
@@ -118,20 +118,20 @@ func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query 
 			return receipt, true, nil
 		}
 		for _, name := range names { // another item is recording it at this moment
-			o.take(name)
+			o.add(name)
 		}
 	}
 }
 
-func (o *otherPosts) take(name string) {
+func (o *otherPosts) add(name string) {
 	if o.known == nil {
 		o.known = map[string]bool{}
 	}
 	o.known[name] = true
 }
 
-// taken says whether a post is recorded on another item.
-func (o *otherPosts) taken(receipt destination.Receipt) bool {
+// has reports whether a post is recorded on another item.
+func (o *otherPosts) has(receipt destination.Receipt) bool {
 	if o.known == nil && o.err == nil {
 		o.known, o.err = o.postsOfOthers(o.ctx, o.item, o.destination)
 	}
@@ -238,8 +238,8 @@ func (o *otherPosts) placeOf(key client.ObjectKey) string {
 	return o.places[key]
 }
 
-// foundFor is how long a post that was found is nobody else's: by then it is recorded, or looked for again by the same delivery.
-const foundFor = 24 * time.Hour
+// foundTTL is how long a post that was found is nobody else's: by then it is recorded, or looked for again by the same delivery.
+const foundTTL = 24 * time.Hour
 
 // foundPosts keeps two deliveries that look at the same time from finding the same post.
 type foundPosts struct {
@@ -256,13 +256,13 @@ type foundBy struct {
 	at       time.Duration
 }
 
-// claim says whether a post that was found, which has these names, may be recorded for a delivery. Passed is what time has passed since some
+// claim reports whether a post that was found, which has these names, may be recorded for a delivery. Passed is what time has passed since some
 // moment.
 func (f *foundPosts) claim(passed time.Duration, names []string, delivery string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if passed-f.swept >= foundFor {
-		maps.DeleteFunc(f.by, func(_ [sha256.Size]byte, by foundBy) bool { return passed-by.at >= foundFor })
+	if passed-f.swept >= foundTTL {
+		maps.DeleteFunc(f.by, func(_ [sha256.Size]byte, by foundBy) bool { return passed-by.at >= foundTTL })
 		f.swept = passed
 	}
 	for _, name := range names {

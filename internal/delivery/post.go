@@ -36,34 +36,34 @@ type post struct {
 	// calls of this intent that have failed, and how long was waited between them.
 	calls  int
 	waited time.Duration
-	// apart says that the work goes on outside a reconcile.
-	apart bool
-	// releases that are known when the work on it begins.
-	releases lifecycle.Releases
+	// inBackground is set if the work goes on outside a reconcile.
+	inBackground bool
+	// retryRequests that are known when the work on it begins.
+	retryRequests lifecycle.RetryRequests
 	// decided is set when it is known without a call what comes of the delivery.
 	decided *lifecycle.DeliveryOutcome
 }
 
-// handOver returns the post as it is worked on when the turn has ended, with all that it has.
-func (p *post) handOver(turn *schedule.Turn) *post {
+// detach returns the post as it is worked on when the turn has ended, with all that it has.
+func (p *post) detach(turn *schedule.Turn) *post {
 	handed := *p
-	handed.Line, handed.apart = p.Line.HandOver(turn), true
+	handed.Line, handed.inBackground = p.Line.HandOver(turn), true
 	p.holds = ""
 	return &handed
 }
 
-// giveBack returns what the line has, and lets the entry rest that is kept for the post; nothing of what was handed over.
-func (p *post) giveBack() {
+// cancelUnused returns what the line has, and lets the entry rest that is kept for the post; nothing of what was handed over.
+func (p *post) cancelUnused() {
 	p.Line.GiveBack()
 	if p.holds != "" {
-		p.memory.Rest(p.holds)
+		p.memory.MarkIdle(p.holds)
 	}
 }
 
-// giveBackAll is giveBack for several.
-func giveBackAll(posts []*post) {
+// cancelAll is giveBack for several.
+func cancelAll(posts []*post) {
 	for _, p := range posts {
-		p.giveBack()
+		p.cancelUnused()
 	}
 }
 

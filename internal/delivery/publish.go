@@ -25,7 +25,7 @@ import (
 // where the result does not belong on it any more, or is still to come. A stop of the manager does
 // not end a call. One that has failed in a way that may pass in seconds is made again, apart (R3.3).
 func (e *Engine) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
-	e.Sighted.See(item, e.Clock)
+	e.Observed.Observe(item, e.Clock)
 	outcome, wait := e.call(ctx, item, p)
 	if outcome == nil {
 		return item, nil
@@ -36,15 +36,15 @@ func (e *Engine) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) 
 	again := func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
 		return e.publishAgain(ctx, item, p, *outcome, wait)
 	}
-	if p.apart {
+	if p.inBackground {
 		return again(ctx, item, p)
 	}
-	if !e.underWay.Begin(item, p.Destination) { // somebody is at it in another way
+	if !e.inFlight.Begin(item, p.Destination) { // somebody is at it in another way
 		return e.recordDelivery(ctx, item, p, *outcome)
 	}
 	repeated, apart := *p, item.DeepCopy()
-	repeated.apart, p.Place, p.holds = true, nil, "" // it keeps the place, also while it waits
-	e.Background.Run(func() { e.workApart(ctx, apart, &repeated, again) })
+	repeated.inBackground, p.Place, p.holds = true, nil, "" // it keeps the place, also while it waits
+	e.Background.Run(func() { e.runInBackground(ctx, apart, &repeated, again) })
 	return nil, nil
 }
 
@@ -78,7 +78,7 @@ func (e *Engine) mayCallAgain(ctx context.Context, item *v1alpha1.FeedItem, p *p
 			return false
 		}
 		if taken, free := turn.Try(deliveryRank(item), queue.Only(p.Resource)); free { // it has its place all the time
-			turn.Entrust(taken[0])
+			turn.Detach(taken[0])
 			p.Ticket = taken[0]
 			return true
 		}
@@ -90,7 +90,7 @@ func (e *Engine) mayCallAgain(ctx context.Context, item *v1alpha1.FeedItem, p *p
 	}
 }
 
-// stillWanted says that a post is to be made as it was when its intent was written.
+// stillWanted reports whether a post is to be made as it was when its intent was written.
 func (e *Engine) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *post) bool {
 	var now v1alpha1.FeedItem
 	if err := e.Client.Get(ctx, client.ObjectKeyFromObject(item), &now); err != nil || now.UID != item.UID || !now.DeletionTimestamp.IsZero() {
@@ -99,11 +99,11 @@ func (e *Engine) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *po
 	if source := e.mayPost(ctx, item); source == nil || !source.Delivers(p.Destination) {
 		return false
 	}
-	_, revision, _, _ := e.Services.Standing(p.Resource)
+	_, revision, _, _ := e.Services.Lookup(p.Resource)
 	return revision == p.Revision
 }
 
-// timeForCall says that after a wait half of the destination's timeout is left of the intent: a call
+// timeForCall reports whether after a wait half of the destination's timeout is left of the intent: a call
 // that is cut off by its end turns a failure that is certain into one that nobody knows the end of.
 func (e *Engine) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
 	notAfter := lifecycle.RowOf(item, p.Destination).NotAfter
@@ -115,14 +115,14 @@ func (e *Engine) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duratio
 func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*lifecycle.DeliveryOutcome, time.Duration) {
 	row := lifecycle.RowOf(item, p.Destination)
 	if !lifecycle.Announced(row) { // whatever has become of the intent: without it there is no call
-		p.Ticket.Release()
+		p.Ticket.Cancel()
 		return nil, 0
 	}
 	notAfter := row.NotAfter.DeepCopy()
 	remaining := min(notAfter.Sub(e.Clock.Now()), p.Timeout+time.Second) // the intent is of this moment, whatever was done to the clock since
 	if remaining <= 0 {                                                  // this process was stopped for so long that another may be at it
-		p.Ticket.Release()
-		ctrl.LoggerFrom(ctx).Info("Post not made: its time has passed", "destination", p.Destination)
+		p.Ticket.Cancel()
+		ctrl.LoggerFrom(ctx).Info("Post not made: its deadline has passed", "destination", p.Destination)
 		return nil, 0
 	}
 	attempt := telemetry.Attempt{Began: e.Clock.Now()}
@@ -172,7 +172,7 @@ func (e *Engine) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p 
 	outcome lifecycle.DeliveryOutcome,
 ) (*v1alpha1.FeedItem, error) {
 	e.remember(ctx, item, p, &outcome)
-	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), e.Client, item) // those that came during the call too: it counts for them
+	outcome.RetryRequests = retry.RequestsFor(context.WithoutCancel(ctx), e.Client, item) // those that came during the call too: it counts for them
 	return e.Results.WriteResult(ctx, item, &deliveryResult{
 		engine: e, post: p, before: item.DeepCopy(), outcome: outcome, at: e.Clock.Now(),
 	})

@@ -49,9 +49,9 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 	if err != nil || written == nil {
 		return nil, err
 	}
-	d.post.letGo(written)
-	d.engine.Sighted.written(written)
-	d.engine.tellDelivery(history, written, d.post, &d.outcome)
+	d.post.endHold(written)
+	d.engine.Observed.forgetEnded(written)
+	d.engine.streamDelivery(history, written, d.post, &d.outcome)
 	d.engine.Results.Tell(d.before, written)
 	return written, nil
 }
@@ -63,8 +63,8 @@ func (d *deliveryResult) PutAway() int64 {
 	return results.WeightOf(d.outcome, d.before, p.source)
 }
 
-// tellDelivery tells what an attempt at a delivery came to, once that is written.
-func (e *Engine) tellDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
+// streamDelivery reports what an attempt at a delivery came to, once that is written.
+func (e *Engine) streamDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
 	attempt := telemetry.Attempt{MaxRetries: p.Policy.MaxRetries}
 	if outcome != nil {
 		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
@@ -72,5 +72,5 @@ func (e *Engine) tellDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.F
 	if row := lifecycle.RowOf(after, p.Destination); outcome != nil && outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone {
 		e.Services.Posted(p.Resource)
 	}
-	e.Results.TellEntries(history, after, attempt, e.Clock.Now())
+	e.Results.StreamEntries(history, after, attempt, e.Clock.Now())
 }

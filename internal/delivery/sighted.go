@@ -16,26 +16,26 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// sightedIntents knows since when this process has known of the intents that are on items. When an intent ends is written by the clock of
+// observedIntents knows since when this process has known of the intents that are on items. When an intent ends is written by the clock of
 // an API server; another one may have another clock, or it may be set, while the call goes on as long as ever. So nobody takes
 // a call for settled that he has not known of for as long as calls take, by the time that passes on his own machine (R4.4). The
 // zero value knows none.
-type sightedIntents struct {
+type observedIntents struct {
 	mu    sync.Mutex
-	items map[types.NamespacedName]map[string]sighting // by destination
+	items map[types.NamespacedName]map[string]observation // by destination
 }
 
-// inexact is how exactly a clock shows the API server's time.
-const inexact = 2 * time.Second
+// clockTolerance is how exactly a clock shows the API server's time.
+const clockTolerance = 2 * time.Second
 
-// sighting is when an intent was seen first, and the first of those that were not settled before it.
-type sighting struct {
+// observation is when an intent was seen first, and the first of those that were not settled before it.
+type observation struct {
 	notAfter  metav1.Time
 	at, first time.Duration
 }
 
-// See notes the intents that are on an item, which may be an older form of it.
-func (s *sightedIntents) See(item *v1alpha1.FeedItem, clock interface{ Now() time.Time }) {
+// Observe notes the intents that are on an item, which may be an older form of it.
+func (s *observedIntents) Observe(item *v1alpha1.FeedItem, clock interface{ Now() time.Time }) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
@@ -46,12 +46,12 @@ func (s *sightedIntents) See(item *v1alpha1.FeedItem, clock interface{ Now() tim
 			continue
 		}
 		if s.items == nil {
-			s.items = map[types.NamespacedName]map[string]sighting{}
+			s.items = map[types.NamespacedName]map[string]observation{}
 		}
 		if s.items[name] == nil {
-			s.items[name] = map[string]sighting{}
+			s.items[name] = map[string]observation{}
 		}
-		now := sighting{notAfter: *row.NotAfter, at: apiclock.PassedBy(clock), first: seen.first}
+		now := observation{notAfter: *row.NotAfter, at: apiclock.PassedBy(clock), first: seen.first}
 		if !known {
 			now.first = now.at
 		}
@@ -59,8 +59,8 @@ func (s *sightedIntents) See(item *v1alpha1.FeedItem, clock interface{ Now() tim
 	}
 }
 
-// written forgets the intents that are over on an item as it was written just now.
-func (s *sightedIntents) written(item *v1alpha1.FeedItem) {
+// forgetEnded forgets the intents that are over on an item as it was written just now.
+func (s *observedIntents) forgetEnded(item *v1alpha1.FeedItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
@@ -75,29 +75,29 @@ func (s *sightedIntents) written(item *v1alpha1.FeedItem) {
 }
 
 // remaining is how long the call of an intent that was seen may still go on, and its post still come, if it takes so long at most.
-func (s *sightedIntents) remaining(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, timeout time.Duration, clock interface{ Now() time.Time }) time.Duration {
+func (s *observedIntents) remaining(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, timeout time.Duration, clock interface{ Now() time.Time }) time.Duration {
 	if !lifecycle.Announced(row) {
 		return 0
 	}
-	return s.sighting(item, row, clock).at + timeout + lifecycle.SettleTime - inexact - apiclock.PassedBy(clock)
+	return s.observation(item, row, clock).at + timeout + lifecycle.SettleTime - clockTolerance - apiclock.PassedBy(clock)
 }
 
 // since is for how long this process has known that a delivery may have been published.
-func (s *sightedIntents) since(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) time.Duration {
+func (s *observedIntents) since(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) time.Duration {
 	if !lifecycle.Announced(row) {
 		return 0
 	}
-	return apiclock.PassedBy(clock) - s.sighting(item, row, clock).first
+	return apiclock.PassedBy(clock) - s.observation(item, row, clock).first
 }
 
-func (s *sightedIntents) sighting(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) sighting {
-	s.See(item, clock)
+func (s *observedIntents) observation(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) observation {
+	s.Observe(item, clock)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.items[client.ObjectKeyFromObject(item)][row.Destination]
 }
 
-func (s *sightedIntents) Drop(name types.NamespacedName) {
+func (s *observedIntents) Drop(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.items, name)

@@ -13,7 +13,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
-// ArticleRequest says where the text of an item comes from. It fails where the item's own content
+// ArticleRequest returns where the text of an item comes from. It fails where the item's own content
 // cannot be read.
 func ArticleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (article.Request, error) {
 	content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
@@ -45,7 +45,7 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(strings.Clone(text[:maxFeedText]), "")
 }
 
-// ArticleRequestTakes says how much memory ArticleRequest takes, in bytes.
+// ArticleRequestTakes returns how much memory ArticleRequest takes, in bytes.
 func ArticleRequestTakes(item *v1alpha1.FeedItem) int64 {
 	const copies = 6 // of the content, until it is a text
 	return copies * feed.Unpacked(item.Spec.Content, item.Spec.CompressedContent)
@@ -63,7 +63,7 @@ func withoutPage(request article.Request) (article.Request, error) {
 	return request, nil
 }
 
-// Skips says whether an item is done with for a reason that another attempt cannot change: the page is too large, or
+// Skips reports whether an item is done with for a reason that another attempt cannot change: the page is too large, or
 // there is nothing to read at all.
 func Skips(reason v1alpha1.Reason) bool {
 	return reason == v1alpha1.ReasonLargeFileSkipped || reason == v1alpha1.ReasonNoContent

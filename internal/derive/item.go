@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package derive says what follows from the objects that a person has written: the FeedItem of an
+// Package derive has what follows from the objects that a person has written: the FeedItem of an
 // entry, where its article comes from, what the providers are asked about it, and what a post is made
 // of.
 //

@@ -64,7 +64,7 @@ func intervalInForce(source *v1alpha1.FeedSource) time.Duration {
 	return polling.InForce(own, recorded.Duration)
 }
 
-// PollForced says whether a person asks for a poll that was not made yet.
+// PollForced reports whether a person asks for a poll that was not made yet.
 func PollForced(source *v1alpha1.FeedSource) bool {
 	token := PollToken(source)
 	return token != "" && token != source.Status.LastHandledPoll

@@ -12,7 +12,7 @@ import (
 // BuiltinProvider is the name on a summary of the summarizer that needs no AIProvider.
 const BuiltinProvider = "extractive (built in)"
 
-// ToBeScreened says whether an item has to be judged before it is summarized.
+// ToBeScreened reports whether an item has to be judged before it is summarized.
 func ToBeScreened(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) bool {
 	return source.Criteria() != "" && !item.Status.Screening.Passed()
 }

@@ -11,7 +11,7 @@ type Account struct {
 	Handle string
 	// URL of the account's page. May be empty.
 	URL string
-	// CanRead says that the credentials allow to look at what was posted; else CannotRead says why
+	// CanRead is set if the credentials allow to look at what was posted; else CannotRead says why
 	// not, for a person.
 	CanRead    bool
 	CannotRead string
@@ -19,7 +19,7 @@ type Account struct {
 	Limits Limits
 	// Software that runs there, with its version. May be empty.
 	Software string
-	// HonoursKeys says that a call that is repeated with the same key can be trusted to make no
+	// HonoursKeys is set if a call that is repeated with the same key can be trusted to make no
 	// second post.
 	HonoursKeys bool
 }

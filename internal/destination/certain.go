@@ -10,7 +10,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
-// Certain says of a failed call that it has published nothing: it never left, or it was answered
+// Certain reports for a failed call that it has published nothing: it never left, or it was answered
 // with a refusal. A call that broke off, that was answered with an error of the server's own (5xx,
 // which some send after they have published), with 302 or 303 (which some send when they have
 // worked on a POST), or with something that is no answer at all, may have published nevertheless.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Style says how the posts of a destination look.
+// Style is how the posts of a destination look.
 //
 // Template and ContentWarning are Go templates (https://pkg.go.dev/text/template) over these
 // fields, all of them plain text, and empty where the item has no such thing:
@@ -38,7 +38,7 @@ type Style struct {
 	Visibility string
 }
 
-// NamesFeed says whether a post may say what the feed calls itself: Material.FeedTitle.
+// NamesFeed reports whether a post may say what the feed calls itself: Material.FeedTitle.
 func (s Style) NamesFeed() bool {
 	return strings.Contains(s.Template, ".FeedTitle") || strings.Contains(s.ContentWarning, ".FeedTitle")
 }
@@ -82,7 +82,7 @@ type Composer struct {
 	shortest      *layout
 }
 
-// NewComposer checks the templates of a style. The error says for a person which one is wrong,
+// NewComposer checks the templates of a style. The error explains which one is wrong,
 // and where.
 func NewComposer(style Style) (*Composer, error) {
 	if style.Template == "" {

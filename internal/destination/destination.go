@@ -28,7 +28,7 @@ type Post struct {
 	Visibility string
 }
 
-// Receipt says what a post has become.
+// Receipt is what a post has become.
 type Receipt struct {
 	// ID of the post at the destination; never empty.
 	ID string
@@ -55,7 +55,7 @@ type Query struct {
 	// TextHash of the post as it was to be published then, from TextHash: the template, the limits or
 	// the name of the feed may have changed since.
 	TextHash string
-	// Taken says that a published post is known to be another item's.
+	// Taken means that a published post is known to be another item's.
 	Taken func(Receipt) bool
 }
 

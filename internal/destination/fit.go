@@ -152,7 +152,7 @@ func (d *draft) withSummary(values fields) []attempt {
 }
 
 // saidOnce are the values in which the summary does not repeat a title that the layout shows: without its first sentence, if the
-// title is all of that. Where the sentence goes on, it says what the title does, and the title goes, if it has a line for itself.
+// title is all of that. Where the sentence goes on, it reports what the title does, and the title goes, if it has a line for itself.
 func (d *draft) saidOnce() fields {
 	rest, repeated := repeats(d.values.Summary, d.values.Title)
 	if !repeated {
@@ -160,7 +160,7 @@ func (d *draft) saidOnce() fields {
 	}
 	heading, err := d.composer.text.render(without(d.values, summary))
 	if err != nil {
-		return d.values // the text fails too, and says why
+		return d.values // the text fails too, and reports why
 	}
 	once := d.values
 	if rest != d.values.Summary {
@@ -177,7 +177,7 @@ func (d *draft) saidOnce() fields {
 	return d.values
 }
 
-// hasLine says whether a line of a rendered text is this one and nothing else.
+// hasLine reports whether a line of a rendered text is this one and nothing else.
 func hasLine(rendered, wanted string) bool {
 	for line := range strings.SplitSeq(rendered, "\n") {
 		if strings.TrimSpace(strings.ReplaceAll(line, lineMark, "")) == wanted {

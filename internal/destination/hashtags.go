@@ -14,7 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
-// Hashtags says which hashtags a post has.
+// Hashtags are which hashtags a post has.
 type Hashtags struct {
 	// FromCategories makes hashtags of the item's categories.
 	FromCategories bool
@@ -79,7 +79,7 @@ func hashtag(words string) string {
 	return tag
 }
 
-// isWord says whether a character is part of a word: letters, their accents, digits, underscores.
+// isWord reports whether a character is part of a word: letters, their accents, digits, underscores.
 func isWord(r rune) bool {
 	return r == '_' || unicode.In(r, unicode.L, unicode.M, unicode.Nd)
 }

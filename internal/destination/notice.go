@@ -5,10 +5,10 @@ package destination
 
 import "strings"
 
-// Notice is what a person is told of a failure. Title and Error are untrusted; all of it is shown as
+// Notice is the text of a notification. Title and Error are untrusted; all of it is shown as
 // plain text without mentions, hashtags or further links.
 type Notice struct {
-	// Subject says what has failed, such as an item by its namespace and name.
+	// Subject is what has failed, such as an item by its namespace and name.
 	Subject string
 	// Title of the item. May be empty.
 	Title string
@@ -18,7 +18,7 @@ type Notice struct {
 	Facts string
 	// URL of the item. May be empty.
 	URL string
-	// Advice says what to do, on one line.
+	// Advice is what to do, on one line.
 	Advice string
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
-// repeats says whether a summary begins with a title, however both are punctuated and capitalized, and returns what comes after
+// repeats reports whether a summary begins with a title, however both are punctuated and capitalized, and returns what comes after
 // it: behind the sentence, if the title is one of its own. Where the sentence goes on after the title, rest is the whole summary.
 func repeats(summary, title string) (rest string, repeated bool) {
 	at := 0
@@ -46,10 +46,10 @@ func repeats(summary, title string) (rest string, repeated bool) {
 	return summary, true
 }
 
-// isRead says whether a rune is part of what a reader reads out.
+// isRead reports whether a rune is part of what a reader reads out.
 func isRead(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// endsWord says whether a word ends between two parts of a text. "Node" is no word of "Node.js", and "2" none of "2.5".
+// endsWord reports whether a word ends between two parts of a text. "Node" is no word of "Node.js", and "2" none of "2.5".
 func endsWord(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, size := utf8.DecodeRuneInString(after)
@@ -63,7 +63,7 @@ func endsWord(before, after string) bool {
 	return !strings.ContainsRune(".,'’-", first) || !isRead(second)
 }
 
-// isEndOfSentence says whether a text begins with what ends the sentence before it.
+// isEndOfSentence reports whether a text begins with what ends the sentence before it.
 func isEndOfSentence(text string) bool {
 	first, size := utf8.DecodeRuneInString(text)
 	if !unicode.Is(unicode.STerm, first) && first != '…' {

@@ -24,7 +24,7 @@ const (
 	maxRendered = 128 << 10 // bytes
 )
 
-// errTooMuch says that a template wrote more than maxRendered.
+// errTooMuch means that a template wrote more than maxRendered.
 var errTooMuch = errors.New("the text is too long")
 
 // fields are what a template sees. Their documentation is that of Style.
@@ -122,7 +122,7 @@ func (b *boundedText) Write(p []byte) (int, error) {
 
 var place = regexp.MustCompile(`(?s)^template: [^:]*:(\d+)(?::\d+)?: (?:executing "[^"]*" at )?(.*)$`)
 
-// explain says for a person where a template is wrong.
+// explain reports for a person where a template is wrong.
 func explain(name string, err error) error {
 	if found := place.FindStringSubmatch(err.Error()); found != nil {
 		return fmt.Errorf("the %s is wrong in line %s: %s", name, found[1], found[2])

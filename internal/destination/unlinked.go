@@ -70,7 +70,7 @@ func unlinkedEnd(text string) string {
 	return text[:at] + string(wordJoiner) + text[at:]
 }
 
-// partsDomain says of a character of a text that it is the dot before the top-level domain of a name.
+// partsDomain reports for a character of a text that it is the dot before the top-level domain of a name.
 func partsDomain(previous, r rune, rest string) bool {
 	if previous < 0 || unicode.IsSpace(previous) || previous == wordJoiner || unicode.IsPunct(previous) && previous != '-' && previous != '_' {
 		return false
@@ -82,7 +82,7 @@ func partsDomain(previous, r rune, rest string) bool {
 	return strings.ContainsRune(dots, r) && beginsTopLevel(rest)
 }
 
-// beginsTopLevel says whether a text begins with a top-level domain. What ends one is any character but
+// beginsTopLevel reports whether a text begins with a top-level domain. What ends one is any character but
 // letters and digits of ASCII and - + @ (https://github.com/twitter/twitter-text, validGTLD).
 func beginsTopLevel(text string) bool {
 	count := 0
@@ -101,7 +101,7 @@ func goesOn(r rune) bool {
 	return r <= unicode.MaxASCII && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '+' || r == '@')
 }
 
-// isTopLevel says whether a label is a top-level domain, however it is written.
+// isTopLevel reports whether a label is a top-level domain, however it is written.
 func isTopLevel(label string) bool {
 	label = strings.ToLower(norm.NFKC.String(label))
 	ascii, err := idna.Punycode.ToASCII(label)

@@ -158,7 +158,7 @@ func withoutSigns(text string) string {
 	return out.String()
 }
 
-// isPlain says of a sign that it begins neither a mention nor a hashtag. afterWord says that it follows a
+// isPlain reports for a sign that it begins neither a mention nor a hashtag. afterWord says that it follows a
 // word of ASCII, and rest is what follows it.
 func isPlain(sign rune, afterWord bool, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
@@ -171,7 +171,7 @@ func isPlain(sign rune, afterWord bool, rest string) bool {
 	return false
 }
 
-// beginsHashtag says whether a text begins with the name of a hashtag: digits alone are none
+// beginsHashtag reports whether a text begins with the name of a hashtag: digits alone are none
 // (https://github.com/mastodon/mastodon/blob/main/app/models/tag.rb).
 func beginsHashtag(text string) bool {
 	for _, r := range text {
@@ -192,7 +192,7 @@ type joined struct {
 	gap  bool
 }
 
-// skip says that something was left out.
+// skip reports that something was left out.
 func (j *joined) skip() { j.gap = true }
 
 // add appends a character, after a space if it would merge with one that was not its neighbour:

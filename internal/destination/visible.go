@@ -52,7 +52,7 @@ func visible(text string) string {
 	return out.String()
 }
 
-// isHidden says whether a character shows nothing of its own, and is not needed between those beside it.
+// isHidden reports whether a character shows nothing of its own, and is not needed between those beside it.
 func isHidden(r, previous, next rune) bool {
 	switch {
 	case r == joiner && (isPictograph(previous) || previous == emojiStyle) && isPictograph(next):
@@ -69,7 +69,7 @@ func isHidden(r, previous, next rune) bool {
 	return isNothing(r)
 }
 
-// isNothing says whether a code point is a control, a filler, or not assigned to be shown at all.
+// isNothing reports whether a code point is a control, a filler, or not assigned to be shown at all.
 func isNothing(r rune) bool {
 	noncharacter := r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
 	return noncharacter || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) ||
@@ -78,12 +78,12 @@ func isNothing(r rune) bool {
 
 func isOneOf(r rune, set string) bool { return r >= 0 && strings.ContainsRune(set, r) }
 
-// isPictograph says whether a character may be part of an emoji that joiners hold together.
+// isPictograph reports whether a character may be part of an emoji that joiners hold together.
 func isPictograph(r rune) bool {
 	return unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff || r == '©' || r == '®'
 }
 
-// isJoined says whether a letter is of a script in which joiners change how a word is spelled:
+// isJoined reports whether a letter is of a script in which joiners change how a word is spelled:
 // Arabic, those of India, and more of their kind.
 func isJoined(r rune) bool {
 	return r >= 0x0600 && r <= 0x1cff && unicode.In(r, unicode.L, unicode.M) && !unicode.Is(unicode.Hangul, r)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package failure knows what went wrong: the category of a failure, whether it is worth another
-// try, how long the other side asked to be left alone, and words about it that a person may read.
+// try, how long the other side asked for a pause, and words about it that a person may read.
 //
 // It is pure. It knows no SDK and no HTTP client: who meets an error of a library turns it into
 // an *Error where it happens.
@@ -65,7 +65,7 @@ type Error struct {
 	Message string
 	// Status is the HTTP status of the answer, 0 when there was none.
 	Status int
-	// RetryAfter is how long the other side asked to be left alone, 0 when it did not say.
+	// RetryAfter is how long the other side asked for a pause, 0 when it did not say.
 	RetryAfter time.Duration
 	// Quota is set when not the pace but the budget is spent.
 	Quota bool
@@ -104,7 +104,7 @@ func Panicked(value any, stack []byte) *Error {
 	}
 }
 
-// Retryable says whether a failure of the category is tried again until the retries are used up.
+// Retryable reports whether a failure of the category is tried again until the retries are used up.
 // Unknown failures get one retry, which the caller counts.
 func Retryable(category v1alpha1.Category) bool {
 	switch category {

@@ -23,7 +23,7 @@ import (
 // around the entries: there they would not be found.
 func balance(text []byte) (balanced []byte, missing error) {
 	b := balancer{text: text, closed: closedTags(text), balanced: make([]byte, 0, len(text)+len(text)/8)}
-	walkTags(text, maxDepth, b.take)
+	walkTags(text, maxDepth, b.visit)
 	return append(b.balanced, text[b.copied:]...), b.missing
 }
 
@@ -44,7 +44,7 @@ func (b *balancer) put(at span, text string) {
 	b.copied = at.to
 }
 
-// isClosed says whether the element has an end tag of its own. Of those that the first pass did not
+// isClosed reports whether the element has an end tag of its own. Of those that the first pass did not
 // reach it is taken for granted.
 func (b *balancer) isClosed(tag openTag) bool {
 	return tag.number >= len(b.closed) || b.closed[tag.number]
@@ -111,7 +111,7 @@ func (o *openTags) matching(name string) int {
 	return -1
 }
 
-// inEntry says whether what is open last is an entry of this name.
+// inEntry reports whether what is open last is an entry of this name.
 func (o *openTags) inEntry(name string) bool {
 	top := len(o.open) - 1
 	return top >= 0 && o.open[top].role == roleEntry && o.open[top].name == name
@@ -152,7 +152,7 @@ func walkTags(text []byte, limit int, take func(name string, start bool, at span
 	}
 }
 
-// closedTags says of each start tag, in their order, whether it has an end tag of its own.
+// closedTags reports for each start tag, in their order, whether it has an end tag of its own.
 func closedTags(text []byte) []bool {
 	const limit = 64 * maxDepth // what is not closed seems to be nested
 	var tags openTags
@@ -173,7 +173,7 @@ func closedTags(text []byte) []bool {
 	return closed
 }
 
-func (b *balancer) take(name string, start bool, at span) (open int) {
+func (b *balancer) visit(name string, start bool, at span) (open int) {
 	if start {
 		b.makeRoom(name, at.from)
 		b.begin(name)
@@ -202,7 +202,7 @@ func (b *balancer) makeRoom(name string, at int64) {
 	}
 }
 
-// swallows says whether the open element that stands next to entries, or in one, would take in a start
+// swallows reports whether the open element that stands next to entries, or in one, would take in a start
 // tag that belongs next to it.
 func (b *balancer) swallows(at int, name string) bool {
 	member, parent := b.open[at], b.open[at-1]

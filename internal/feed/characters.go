@@ -74,7 +74,7 @@ func numericReference(text []byte) (length int, isLegal bool) {
 	if err != nil || digits[0] == '-' || digits[0] == '+' {
 		return begin, true
 	}
-	return len(text) - len(digits) + end + 1, code <= utf8.MaxRune && legal(rune(code))
+	return len(text) - len(digits) + end + 1, code <= utf8.MaxRune && legal(rune(code)) //nolint:gosec // at most utf8.MaxRune
 }
 
 // mayBeIllegal finds out without decoding, for the many documents in which all is well.

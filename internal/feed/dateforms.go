@@ -133,7 +133,7 @@ func yearFirst(match string) string {
 	return match
 }
 
-// ambiguous says whether the date is one that half of the world reads the other way round:
+// ambiguous reports whether the date is one that half of the world reads the other way round:
 // "1/2/2026".
 func ambiguous(text string) bool { return slashDate.MatchString(text) }
 

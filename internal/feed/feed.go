@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package feed turns the bytes of a feed document into entries, and says what an entry is known by.
+// Package feed turns the bytes of a feed document into entries, and reports what an entry is known by.
 //
 // It knows RSS, Atom and JSON Feed as they are found out there: with wrong character sets, broken
 // XML, escaped twice, without links, titles or dates. It must never know where the bytes came

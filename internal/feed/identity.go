@@ -23,7 +23,7 @@ type Trust struct {
 // its name. The zero Key stands for an attribute that the entry does not have.
 type Key [8]byte
 
-// IsZero says whether the entry does not have the attribute.
+// IsZero reports whether the entry does not have the attribute.
 func (k Key) IsZero() bool { return k == Key{} }
 
 // Keys are all that an entry can be known by, trusted or not.

@@ -138,7 +138,7 @@ func outlineOf(text []byte, balanced bool) outline {
 		token, err := decoder.Token()
 		to := decoder.InputOffset()
 		if err == nil {
-			done, err = s.take(token, span{from, to})
+			done, err = s.handle(token, span{from, to})
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) || len(s.open) > 0 {
@@ -150,8 +150,8 @@ func outlineOf(text []byte, balanced bool) outline {
 	return s.outline
 }
 
-// take notes one token; it is done at the end of the root element, and at once if that is no feed's.
-func (s *scanner) take(token xml.Token, at span) (done bool, err error) {
+// handle notes one token; it is done at the end of the root element, and at once if that is no feed's.
+func (s *scanner) handle(token xml.Token, at span) (done bool, err error) {
 	if s.extension > 0 {
 		s.open[s.extension-1].tokens++
 	}
@@ -240,7 +240,7 @@ func (s *scanner) roleOf(name xml.Name) role {
 	return roleExtension
 }
 
-// hidden says whether this is an entry that would not be found where it stands: in another one, or in
+// hidden reports whether this is an entry that would not be found where it stands: in another one, or in
 // something else that stands next to entries.
 func (s *scanner) hidden(name xml.Name, e element) bool {
 	if e.role != roleText && e.role != roleExtension || !isEntry(e.name) {
@@ -255,7 +255,7 @@ func (s *scanner) hidden(name xml.Name, e element) bool {
 		!slices.ContainsFunc(s.open, func(e element) bool { return e.role == roleEntry })
 }
 
-// standsNextToEntries says whether an element that has just ended is a part of an entry, of a channel, or
+// standsNextToEntries reports whether an element that has just ended is a part of an entry, of a channel, or
 // of the root, and not itself one of them.
 func (s *scanner) standsNextToEntries(closed element) bool {
 	if closed.role == roleEntry || closed.role == roleChannel || len(s.open) == 0 {

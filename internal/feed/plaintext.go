@@ -116,7 +116,7 @@ func printable(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// isPrintable says that printable has nothing to do; it may err in saying that it has.
+// isPrintable reports whether printable has nothing to do; it may err in saying that it has.
 func isPrintable(text string) bool {
 	for i := range len(text) {
 		b := text[i]

@@ -53,7 +53,7 @@ func repair(text []byte) (repaired []byte, found outline, damage error) {
 	return append(edited(text[:end:end], found.edits), closing...), found, cmp.Or(damage, missing)
 }
 
-// unbalanced says whether a pass had to stop for tags that are missing or too many. What is not closed
+// unbalanced reports whether a pass had to stop for tags that are missing or too many. What is not closed
 // makes all that follows seem nested. The decoder itself stops where what is not closed declares a
 // namespace, and where an end tag has another prefix.
 func unbalanced(err error) bool {
@@ -62,7 +62,7 @@ func unbalanced(err error) bool {
 		(strings.HasPrefix(syntax.Msg, "unexpected end element") || strings.HasPrefix(syntax.Msg, "element <"))
 }
 
-// repairable says whether the pass ended inside of an entry that can be cut out.
+// repairable reports whether the pass ended inside of an entry that can be cut out.
 func (o *outline) repairable() bool {
 	return o.broken.to > o.broken.from
 }

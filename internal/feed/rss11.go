@@ -8,7 +8,7 @@ import "strings"
 // rss11 is the namespace of RSS 1.1 (http://inamidst.com/rss1.1/), less the hash at its end.
 const rss11 = "http://purl.org/net/rss1.1"
 
-// isRSS11 says whether the document is RSS 1.1, as it is written or after fromRSS11. CDF, which has a root
+// isRSS11 reports whether the document is RSS 1.1, as it is written or after fromRSS11. CDF, which has a root
 // of the same name, has no namespace.
 func (o *outline) isRSS11() bool { return strings.TrimSuffix(o.space, "#") == rss11 }
 

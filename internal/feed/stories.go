@@ -14,7 +14,7 @@ const (
 	fewestSharing = 3
 )
 
-// Stories says which entries of one document are the same story.
+// Stories are which entries of one document are the same story.
 type Stories struct {
 	// First has for each entry the index of the first one that is the same story.
 	First []int
@@ -140,7 +140,7 @@ func (c *comparison) findCrowded() {
 	}
 }
 
-// oneStory says whether the entries with this GUID or URL hang together by what else they have in common.
+// oneStory reports whether the entries with this GUID or URL hang together by what else they have in common.
 func (c *comparison) oneStory(key Key, group []int) bool {
 	together := newUnion(len(group))
 	with := make(map[Key]int, 2*len(group))
@@ -171,7 +171,7 @@ func (c *comparison) other(key Key, k Keys) Key {
 	return other
 }
 
-// identifies says whether entries with this value of an attribute are one story.
+// identifies reports whether entries with this value of an attribute are one story.
 func (c *comparison) identifies(key Key, untrusted bool) bool {
 	return !key.IsZero() && !untrusted && !c.shared[key] && !c.trust.Shared[key]
 }

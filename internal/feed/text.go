@@ -138,7 +138,7 @@ func (w *textWriter) write(text string) {
 func firstOf(text string) rune { r, _ := utf8.DecodeRuneInString(text); return r }
 func lastOf(text string) rune  { r, _ := utf8.DecodeLastRuneInString(text); return r }
 
-// spaceless says whether a character belongs to a script that puts no spaces between words.
+// spaceless reports whether a character belongs to a script that puts no spaces between words.
 func spaceless(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
 		r >= 0x3000 && r <= 0x303F || // CJK punctuation

@@ -13,7 +13,7 @@ import (
 )
 
 // notXMLFeed is the error for text that is neither JSON nor the XML of a feed; root is the name of
-// its root element, empty when there is none. For a web page it says what kind of page it is, and
+// its root element, empty when there is none. For a web page it reports what kind of page it is, and
 // which feeds the page names.
 func notXMLFeed(text []byte, root, base string) error {
 	switch {
@@ -27,7 +27,7 @@ func notXMLFeed(text []byte, root, base string) error {
 	return notAFeed("The address answers with something that is neither XML nor JSON, not with a feed.")
 }
 
-// otherFormats says what is to be done about documents that people take for feeds, by root element.
+// otherFormats are what is to be done about documents that people take for feeds, by root element.
 var otherFormats = map[string]string{
 	"channel": "The address answers with a channel in Microsoft's Channel Definition Format (CDF), and not with a feed " +
 		"that can be read. Use the RSS or Atom feed of the site.",

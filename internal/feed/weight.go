@@ -13,7 +13,7 @@ const (
 	eachEntry = 512
 )
 
-// Weigh says how much memory Parse takes for a document, in bytes beside it.
+// Weigh returns how much memory Parse takes for a document, in bytes beside it.
 func Weigh(body []byte) int64 { return smallest + eachByte*int64(len(body)) }
 
 // Weight is how much memory the document takes, in bytes.

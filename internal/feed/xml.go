@@ -163,7 +163,7 @@ func alternateOf(all []*atom.Link, links resolver) string {
 	return other
 }
 
-// binary says whether an Atom content of this type is no text that anyone could read.
+// binary reports whether an Atom content of this type is no text that anyone could read.
 func binary(kind string) bool {
 	kind, _, _ = strings.Cut(strings.ToLower(kind), "/")
 	return kind == "image" || kind == "audio" || kind == "video" || kind == "application"

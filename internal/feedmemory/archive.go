@@ -14,7 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 )
 
-// loadArchive reads the older part of a memory that has grown. It says whether all is there: without its archive, a memory does not know
+// loadArchive reads the older part of a memory that has grown. It reports whether all is there: without its archive, a memory does not know
 // what the feed may list again.
 func (m *Memory) loadArchive(ctx context.Context, live client.Reader, latest *v1alpha1.FeedMemory) (complete bool, err error) {
 	if latest.Data.Archive == "" {
@@ -22,7 +22,7 @@ func (m *Memory) loadArchive(ctx context.Context, live client.Reader, latest *v1
 	}
 	err = live.Get(ctx, client.ObjectKey{Namespace: latest.Namespace, Name: latest.Data.Archive}, &m.archive)
 	if apierrors.IsNotFound(err) {
-		ctrl.LoggerFrom(ctx).Info("The archive of a FeedMemory is gone", "memory", latest.Name, "archive", latest.Data.Archive)
+		ctrl.LoggerFrom(ctx).Info("FeedMemory archive is missing", "memory", latest.Name, "archive", latest.Data.Archive)
 		latest.Data.Archive, m.archive = "", v1alpha1.FeedMemory{}
 		return false, nil
 	}

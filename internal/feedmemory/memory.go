@@ -32,7 +32,7 @@ type Validators struct {
 	TTL time.Duration
 }
 
-// Match says whether an answer with a body is the one that was read before: some servers have no
+// Match reports whether an answer with a body is the one that was read before: some servers have no
 // validators.
 func (v Validators) Match(answer Validators) bool {
 	return v.URLHash == answer.URLHash && v.BodyHash == answer.BodyHash
@@ -77,7 +77,7 @@ func (m *Memory) Load(ctx context.Context, live client.Reader, source *v1alpha1.
 	}
 	book, corrupt := seen.LoadParts(object.Data, m.archive.Data)
 	if corrupt != nil {
-		ctrl.LoggerFrom(ctx).Error(corrupt, "The FeedMemory cannot be read and is begun anew", "memory", object.Name)
+		ctrl.LoggerFrom(ctx).Error(corrupt, "FeedMemory could not be read, started a new one", "memory", object.Name)
 		object.Data, m.archive.Data = v1alpha1.FeedMemoryData{}, v1alpha1.FeedMemoryData{}
 		if book, err = seen.Load(object.Data); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (m *Memory) Load(ctx context.Context, live client.Reader, source *v1alpha1.
 	return nil
 }
 
-// firstPoll says whether this URL has not been polled before.
+// firstPoll reports whether this URL has not been polled before.
 func (m *Memory) firstPoll() bool { return m.Data.URLHash != m.Answer.URLHash }
 
 // First bounds what becomes items where nothing was found at this URL before. Begun is how many items an earlier try of

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filter says which entries of a feed a source wants, by the expressions in its spec.
+// Package filter decides which entries of a feed a source wants, by the expressions in its spec.
 //
 // It knows entries, and CEL, the language that Kubernetes has for rules. It must never know a clock, a
 // network or the API server: what becomes of an entry follows from the entry and the expressions
@@ -40,7 +40,7 @@ type compiled struct {
 type Verdict struct {
 	// Keep is set where the entry is wanted.
 	Keep bool
-	// Why says why not, for a person; empty where it is.
+	// Why is why not, for a person; empty where it is.
 	Why string
 	// Failures are the filters that could not say anything about the entry, and so have dropped
 	// nothing.
@@ -51,7 +51,7 @@ type Verdict struct {
 type Failure struct {
 	// Filter is the name of the filter.
 	Filter string
-	// Reason says why, for a person.
+	// Reason is why, for a person.
 	Reason string
 }
 
@@ -93,7 +93,7 @@ func compile(env *cel.Env, filter v1alpha1.EntryFilter) (compiled, error) {
 		return compiled{}, inWords(issues)
 	}
 	if got := checked.OutputType(); !got.IsExactType(cel.BoolType) {
-		return compiled{}, fmt.Errorf("the expression must say yes or no (bool), and gives %s", cel.FormatCELType(got))
+		return compiled{}, fmt.Errorf("the expression must evaluate to bool, not %s", cel.FormatCELType(got))
 	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
@@ -122,7 +122,7 @@ var wrongLiterals = map[string]string{
 	"invalid duration argument":  "this is not a duration, such as 36h",
 }
 
-// inWords says what the compiler has found, with the place in the expression.
+// inWords returns what the compiler has found, with the place in the expression.
 func inWords(issues *cel.Issues) error {
 	const most, longest = 3, 300
 	var said []string
@@ -146,10 +146,10 @@ func inWords(issues *cel.Issues) error {
 	return errors.New(strings.Join(said, "; "))
 }
 
-// Empty says whether there is no filter.
+// Empty reports whether there is no filter.
 func (s *Set) Empty() bool { return s == nil || len(s.drop)+len(s.keep) == 0 }
 
-// Judge says whether an entry is wanted: none of the filters that drop matches it, and of those that
+// Judge reports whether an entry is wanted: none of the filters that drop matches it, and of those that
 // keep, if there are any, one does. Their order means nothing. A filter that fails drops nothing.
 //
 // A filter that is still at work when the context ends has failed.
@@ -194,7 +194,7 @@ func names(filters []compiled) string {
 	return strings.Join(all, ", ")
 }
 
-// ask says whether the filter matches; not ok: it could not be found out, and the verdict says so.
+// ask reports whether the filter matches; not ok: it could not be found out, and the verdict says so.
 func (c compiled) ask(ctx context.Context, values *values, verdict *Verdict) (matches, ok bool) {
 	result, _, err := c.program.ContextEval(ctx, values)
 	if answer, isBool := result.(types.Bool); err == nil && isBool {
@@ -211,26 +211,26 @@ var failures = []struct{ part, reason string }{
 	{"no such overload", "values of different kinds are compared"},
 	{"regexp", "a pattern is not a regular expression"},
 	{"regex program size", "a pattern is too long"},
-	{"out of ", "a place is asked for that the text or the list does not have"},
-	{"by zero", "something is divided by zero"},
+	{"out of ", "an index is out of range"},
+	{"by zero", "division by zero"},
 	{"overflow", "a number or a time becomes too large"},
-	{"no such key", "a key is asked for that is not there"},
-	{"time zone", "a time zone is not known"},
+	{"no such key", "there is no such key"},
+	{"time zone", "unknown time zone"},
 }
 
-// because says why an evaluation has failed, in words that repeat nothing of the entry.
+// because returns why an evaluation has failed, in words that repeat nothing of the entry.
 func (c compiled) because(err error, values *values) string {
 	message := ""
 	if err != nil {
 		message = err.Error()
 	}
 	if c.dated && values.entry.Published.IsZero() && strings.Contains(message, "no such overload") {
-		return "the entry has no date (published is null); say what is to become of such entries: published != null && …, or published == null || …"
+		return "the entry has no date (published is null); handle such entries explicitly: published != null && …, or published == null || …"
 	}
 	for _, known := range failures {
 		if strings.Contains(message, known.part) {
 			return known.reason
 		}
 	}
-	return "a value has not the form that the expression needs"
+	return "a value has the wrong format"
 }

@@ -101,7 +101,7 @@ func TestFiltersDecideTogether(t *testing.T) {
 	t.Parallel()
 	const yes, no, fails = "title != ''", "title == ''", "categories[9] == ''"
 	failed := func(name string) []filter.Failure {
-		return []filter.Failure{{Filter: name, Reason: "a place is asked for that the text or the list does not have"}}
+		return []filter.Failure{{Filter: name, Reason: "an index is out of range"}}
 	}
 	for name, test := range map[string]struct {
 		filters []v1alpha1.EntryFilter
@@ -148,8 +148,8 @@ func TestAnExpressionThatCannotWorkIsRefused(t *testing.T) {
 		"a word that means nothing":              {`titel.contains('x')`, "spec.filters[1] (second): line 1, column 1: undeclared reference to 'titel'"},
 		"it is another line":                     {"title == 'x' ||\n  titel == 'y'", "line 2, column 3: undeclared reference to 'titel'"},
 		"it is cut off":                          {`title.contains(`, "line 1, column 16: Syntax error: mismatched input '<EOF>'"},
-		"it is no question":                      {`title`, "the expression must say yes or no (bool), and gives string"},
-		"it may or may not be one":               {`dyn(true)`, "the expression must say yes or no (bool), and gives dyn"},
+		"it is no question":                      {`title`, "the expression must evaluate to bool, not string"},
+		"it may or may not be one":               {`dyn(true)`, "the expression must evaluate to bool, not dyn"},
 		"a text is no number":                    {`title > 3`, "found no matching overload for '_>_' applied to '(string, int)'"},
 		"a pattern that is none":                 {`title.matches('(')`, "line 1, column 15: this is not a regular expression (RE2)"},
 		"a pattern that RE2 has not":             {`title.matches('(?=x)')`, "this is not a regular expression (RE2)"},
@@ -196,14 +196,14 @@ func TestAFilterThatFailsSaysWhy(t *testing.T) {
 	for name, test := range map[string]struct{ expression, reason string }{
 		"no date":               {`published > timestamp('2026-04-01T00:00:00Z')`, "the entry has no date (published is null)"},
 		"no date for a day":     {`published.getDayOfWeek() == 0`, "the entry has no date (published is null)"},
-		"a text as a number":    {`int(title) > 3`, "a value has not the form that the expression needs"},
-		"a text as a time":      {`timestamp(title) > timestamp('2026-04-01T00:00:00Z')`, "a value has not the form that the expression needs"},
-		"beyond the categories": {`categories[0] == ''`, "a place is asked for that the text or the list does not have"},
-		"beyond the title":      {`title.charAt(99) == ''`, "a place is asked for that the text or the list does not have"},
-		"by zero":               {`1 / categories.size() == 1`, "something is divided by zero"},
+		"a text as a number":    {`int(title) > 3`, "a value has the wrong format"},
+		"a text as a time":      {`timestamp(title) > timestamp('2026-04-01T00:00:00Z')`, "a value has the wrong format"},
+		"beyond the categories": {`categories[0] == ''`, "an index is out of range"},
+		"beyond the title":      {`title.charAt(99) == ''`, "an index is out of range"},
+		"by zero":               {`1 / categories.size() == 1`, "division by zero"},
 		"a title as a pattern":  {`url.matches(title)`, "a pattern is not a regular expression"},
 		"another kind":          {`dyn(title) > 3`, "values of different kinds are compared"},
-		"nowhere":               {`timestamp('2026-04-01T00:00:00Z').getHours('Mars/' + title) == 0`, "a time zone is not known"},
+		"nowhere":               {`timestamp('2026-04-01T00:00:00Z').getHours('Mars/' + title) == 0`, "unknown time zone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -70,7 +70,7 @@ func fold(text string) string {
 	return strings.ToLower(norm.NFC.String(width.Fold.String(text)))
 }
 
-// sizes says how large the variables can be, and what a regular expression costs. CEL takes a pattern
+// sizes are how large the variables can be, and what a regular expression costs. CEL takes a pattern
 // to cost what its characters do, but (\w{1,100}){9} is short and slow.
 type sizes struct{}
 

@@ -30,7 +30,7 @@ type Sifted struct {
 type Dropped struct {
 	feed.Entry
 
-	// Why says why not, for a person.
+	// Why is why not, for a person.
 	Why string
 }
 
@@ -72,7 +72,7 @@ func (s *Set) Sift(ctx context.Context, entries []feed.Entry) Sifted {
 	return found
 }
 
-// Message says which filters could not be evaluated; empty: all could.
+// Message returns which filters could not be evaluated; empty: all could.
 func (s Sifted) Message() string {
 	var said []string
 	for _, failing := range s.Failing {

@@ -66,7 +66,7 @@ func HTML() Answer { return aitest.HTML(http.StatusOK) }
 // Hang is no answer until the request ends.
 func Hang() Answer { return aitest.Hang() }
 
-// Throttled says that too much was asked within a minute, and for how long not to ask again; 0
+// Throttled reports that too much was asked within a minute, and for how long not to ask again; 0
 // leaves that out.
 func Throttled(retryDelay time.Duration) Answer {
 	details := []object{quotaFailure("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "10")}
@@ -77,20 +77,20 @@ func Throttled(retryDelay time.Duration) Answer {
 	return Error(http.StatusTooManyRequests, "RESOURCE_EXHAUSTED", message, details...)
 }
 
-// QuotaPerDay says that the day's quota is spent, with the short delay that the API names beside it.
+// QuotaPerDay reports that the day's quota is spent, with the short delay that the API names beside it.
 func QuotaPerDay() Answer {
 	return Error(http.StatusTooManyRequests, "RESOURCE_EXHAUSTED",
 		"You exceeded your current quota, please check your plan and billing details.",
 		quotaFailure("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "250"), retryInfo(22*time.Second))
 }
 
-// QuotaZero says that the key has no quota for the model at all, in words only.
+// QuotaZero reports that the key has no quota for the model at all, in words only.
 func QuotaZero() Answer {
 	return Error(http.StatusTooManyRequests, "RESOURCE_EXHAUSTED", "You exceeded your current quota. * Quota exceeded for metric: "+
 		"generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 0\nPlease retry in 36.2s.")
 }
 
-// Unavailable says that the model is overloaded.
+// Unavailable reports that the model is overloaded.
 func Unavailable() Answer {
 	return Error(http.StatusServiceUnavailable, "UNAVAILABLE", "The model is overloaded. Please try again later.")
 }
@@ -100,32 +100,32 @@ func Internal() Answer {
 	return Error(http.StatusInternalServerError, "INTERNAL", "An internal error has occurred.")
 }
 
-// TooLong says that the model takes less text.
+// TooLong reports that the model takes less text.
 func TooLong() Answer {
 	return Error(http.StatusBadRequest, "INVALID_ARGUMENT",
 		"The input token count (1234567) exceeds the maximum number of tokens allowed (1048576).")
 }
 
-// ModelGone says that there is no such model.
+// ModelGone reports that there is no such model.
 func ModelGone() Answer {
 	return Error(http.StatusNotFound, "NOT_FOUND", "models/gemini-1.0-pro is not found for API version v1beta, "+
 		"or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.")
 }
 
-// KeyInvalid says that the key is none.
+// KeyInvalid reports that the key is none.
 func KeyInvalid() Answer {
 	return Error(http.StatusBadRequest, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.",
 		errorInfo("API_KEY_INVALID"))
 }
 
-// KeyForbidden says that the key may not use the API.
+// KeyForbidden reports that the key may not use the API.
 func KeyForbidden() Answer {
 	return Error(http.StatusForbidden, "PERMISSION_DENIED",
 		"Generative Language API has not been used in project 123 before or it is disabled.",
 		errorInfo("SERVICE_DISABLED"))
 }
 
-// NoBilling says that the key's project has to pay.
+// NoBilling reports that the key's project has to pay.
 func NoBilling() Answer {
 	return Error(http.StatusBadRequest, "FAILED_PRECONDITION",
 		"Gemini API free tier is not available in your country. Please enable billing on your project in Google AI Studio.")

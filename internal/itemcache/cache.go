@@ -191,8 +191,8 @@ func UnfinishedOf(ctx context.Context, reader client.Reader, namespace, source s
 }
 
 // Unfinished keeps out the items that rest: after a start they are nearly all. Those that failed for
-// refused credentials may have been cured while no operator ran, and all that failed may have been
-// released.
+// refused credentials may have been replaced while no operator ran, and a retry of all that failed
+// may have been requested.
 func Unfinished(object client.Object) bool {
 	item := AsItem(object)
 	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(refusedBy(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)

@@ -36,7 +36,7 @@ func itemsFailedAt(ctx context.Context, reader client.Reader, id schedule.Resour
 }
 
 // slimFailures is what the cached form of a finished item keeps of its failures: where they were, and
-// when. Those that failed may be released by a person who retries all that has failed there.
+// when. A person may retry all that has failed there.
 func slimFailures(item *v1alpha1.FeedItem) ([]v1alpha1.ProviderFailure, []v1alpha1.Delivery) {
 	if item.Status.Phase != v1alpha1.PhaseFailed {
 		return nil, nil

@@ -40,7 +40,7 @@ func (t *Tally) Seen(source types.UID) int64 {
 	return t.bySource[source].seen
 }
 
-// Settled says whether so many items of a source were seen, and each of them is finished or waits to be retried.
+// Settled reports whether so many items of a source were seen, and each of them is finished or waits to be retried.
 func (t *Tally) Settled(source types.UID, seen int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -52,9 +52,9 @@ type Writes struct {
 	why   map[string]string // the last refusal of each namespace of which nothing is taken
 }
 
-// toldHeldAfter is for how long nothing is taken of a namespace before its sources say so: what is over in a moment costs
+// reportHeldAfter is for how long nothing is taken of a namespace before its sources say so: what is over in a moment costs
 // no writes.
-const toldHeldAfter = time.Minute
+const reportHeldAfter = time.Minute
 
 // All and writesIn are what an item waits for while nothing is taken, or nothing of its namespace. At the first, the
 // namespaces take turns: it may be that only one of them is refused.
@@ -65,7 +65,7 @@ func In(namespace string) schedule.Resource {
 	return schedule.Resource{Kind: schedule.KindWrites, Name: namespace}
 }
 
-// Held says whether no call is to begin for an item of a namespace.
+// Held reports whether no call is to begin for an item of a namespace.
 func (w *Writes) Held(namespace string) bool {
 	_, held := w.HeldSince(namespace)
 	return held
@@ -106,20 +106,20 @@ func (w *Writes) noteGone(item client.ObjectKey) (tell bool) {
 func (w *Writes) Ended(ctx context.Context, item client.ObjectKey, err error) {
 	switch {
 	case err == nil:
-		w.taken(ctx, item)
+		w.accepted(ctx, item)
 	case !errors.Is(err, context.Canceled): // else the manager is stopping, which says nothing
 		w.refused(ctx, item, err)
 	}
 }
 
-func (w *Writes) taken(ctx context.Context, item client.ObjectKey) {
-	if w.noteTaken(item) {
+func (w *Writes) accepted(ctx context.Context, item client.ObjectKey) {
+	if w.noteAccepted(item) {
 		w.wakeSources(ctx, item.Namespace, 0)
 	}
 }
 
-// noteTaken notes a write that was taken, and returns whether the sources of its namespace are to say so.
-func (w *Writes) noteTaken(item client.ObjectKey) (tell bool) {
+// noteAccepted notes a write that was taken, and returns whether the sources of its namespace are to say so.
+func (w *Writes) noteAccepted(item client.ObjectKey) (tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ends(item, w.judge.Taken(item.Namespace, item.Name, w.Clock.Now()))
@@ -129,7 +129,7 @@ func (w *Writes) noteTaken(item client.ObjectKey) (tell bool) {
 func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 	if change.NamespaceEnded {
 		delete(w.why, item.Namespace)
-		tell = w.Clock.Now().Sub(change.Since) >= toldHeldAfter
+		tell = w.Clock.Now().Sub(change.Since) >= reportHeldAfter
 		w.Schedule.SetAvailability(In(item.Namespace), schedule.Availability{})
 	}
 	if !change.ServerEnded && !change.NamespaceEnded {
@@ -138,7 +138,7 @@ func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 	lasted := w.Clock.Now().Sub(change.Since)
 	if !change.ServerEnded {
 		if !change.Continued {
-			w.Log.Info("Writes are taken again", "namespace", item.Namespace, "lasted", lasted)
+			w.Log.Info("API server accepts writes of the namespace again", "namespace", item.Namespace, "lasted", lasted)
 		}
 		return tell
 	}
@@ -148,7 +148,7 @@ func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 	}
 	w.Schedule.SetAvailability(All, schedule.Availability{})
 	if !change.Continued {
-		w.Log.Info("The API server takes writes again", "lasted", lasted)
+		w.Log.Info("API server accepts writes again", "lasted", lasted)
 		telemetry.WritesBack(w.Recorder, w.Self, lasted)
 	}
 	return tell
@@ -156,7 +156,7 @@ func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 
 func (w *Writes) refused(ctx context.Context, item client.ObjectKey, err error) {
 	if w.noteRefused(item, err) {
-		w.wakeSources(ctx, item.Namespace, toldHeldAfter)
+		w.wakeSources(ctx, item.Namespace, reportHeldAfter)
 	}
 }
 
@@ -178,10 +178,10 @@ func (w *Writes) noteRefused(item client.ObjectKey, err error) (began bool) {
 	switch {
 	case change.Continued:
 	case change.ServerBegan:
-		w.Log.Error(err, "The API server takes no writes: no call is begun that costs money or that others can see, and what is known is kept until it does")
+		w.Log.Error(err, "API server refuses all writes: holding provider calls and posts, keeping results in memory")
 		telemetry.WritesRefused(w.Recorder, w.Self)
 	case change.NamespaceBegan:
-		w.Log.Error(err, "Writes are refused: for this namespace no call is begun that costs money or that others can see, and what is known is kept",
+		w.Log.Error(err, "API server refuses writes of the namespace: holding its provider calls and posts, keeping results in memory",
 			"namespace", item.Namespace)
 	}
 	return change.NamespaceBegan
@@ -193,7 +193,7 @@ func (w *Writes) Refusal(namespace string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	since, held := w.judge.Held(namespace)
-	if !held || w.Clock.Now().Sub(since) < toldHeldAfter {
+	if !held || w.Clock.Now().Sub(since) < reportHeldAfter {
 		return ""
 	}
 	return w.why[namespace]
@@ -203,7 +203,7 @@ func (w *Writes) Refusal(namespace string) string {
 func (w *Writes) wakeSources(ctx context.Context, namespace string, after time.Duration) {
 	var sources v1alpha1.FeedSourceList
 	if err := w.Sources.List(ctx, &sources, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		w.Log.Error(err, "Sources that are to tell of their items could not be listed", "namespace", namespace)
+		w.Log.Error(err, "Failed to list the sources to requeue", "namespace", namespace)
 		return
 	}
 	for i := range sources.Items {
@@ -213,10 +213,10 @@ func (w *Writes) wakeSources(ctx context.Context, namespace string, after time.D
 
 // refusing is the availability of what is tried once at a time, from then on.
 func refusing(until time.Time) schedule.Availability {
-	return schedule.Availability{State: schedule.StateOpen, Until: until, Failures: 1, Within: writes.LongestWait}
+	return schedule.Availability{State: schedule.StateCircuitOpen, Until: until, Failures: 1, Within: writes.LongestWait}
 }
 
-// ExtentOf says what the refusal of a write may be about.
+// ExtentOf returns what the refusal of a write may be about.
 //
 // A webhook or a policy may answer with any code: 400 is that of a webhook which names none, 422 that of a policy. So their words decide, before
 // the code. Errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
@@ -271,7 +271,7 @@ func (s watchedStatus) Patch(ctx context.Context, object client.Object, patch cl
 	return err
 }
 
-// Counts says whether all is held, as 1 or 0, and how many namespaces are.
+// Counts reports whether all is held, as 1 or 0, and how many namespaces are.
 func (w *Writes) Counts() (server float64, namespaces int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/writes"
 )
 
-// WorthKeeping says that what was refused may be taken another time.
+// WorthKeeping reports whether what was refused may be taken another time.
 func WorthKeeping(err error) bool {
 	return ExtentOf(err) != writes.Object || apierrors.IsConflict(err)
 }

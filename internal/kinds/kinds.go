@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kinds knows the schemas of the operator's kinds as this program was built with them, and says what of
+// Package kinds knows the schemas of the operator's kinds as this program was built with them, and reports what of
 // them an API server does not have, whose CustomResourceDefinitions are older: it drops such fields without an
 // error. The package must never know an API server; it is given what that publishes of itself.
 package kinds

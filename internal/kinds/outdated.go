@@ -34,7 +34,7 @@ type published struct {
 	} `json:"components"`
 }
 
-// Compare says which of the kinds that this program was built with are outdated in an API server, by its OpenAPI
+// Compare returns which of the kinds that this program was built with are outdated in an API server, by its OpenAPI
 // document of their group and version, and which are not in there at all. Both are by name of the kind.
 func Compare(document []byte) (outdated map[string]Outdated, unknown []string, err error) {
 	built, err := Built()
@@ -65,7 +65,7 @@ func Compare(document []byte) (outdated map[string]Outdated, unknown []string, e
 	return outdated, unknown, nil
 }
 
-// Dropped says of a kind that an API server does not know these fields of what the operator has written.
+// Dropped reports for a kind that an API server does not know these fields of what the operator has written.
 func Dropped(kind string, fields []string) (Outdated, error) {
 	built, err := Built()
 	return sortOut(built[kind], fields), err
@@ -110,7 +110,7 @@ func UnknownFields(answer string) []string {
 	return fields
 }
 
-// Message says in words which CRD is older, and what of the operator's own it lacks.
+// Message reports in words which CRD is older, and what of the operator's own it lacks.
 func (o Outdated) Message() string {
 	const most = 8
 	fields, more := o.Recorded, ""

@@ -62,7 +62,7 @@ func TestAReleaseDoesNotWaitForNextYear(t *testing.T) {
 	row := lifecycle.RowOf(item, here)
 	row.Failure.Time = metav1.NewTime(created)
 	now := created.Add(time.Hour)
-	step := lifecycle.Releases{Source: now}.Next(item, lifecycle.Step{Action: lifecycle.Rest}, now)
+	step := lifecycle.RetryRequests{Source: now}.Next(item, lifecycle.Step{Action: lifecycle.Rest}, now)
 	if step.Action != lifecycle.Deliver {
 		t.Errorf("then %+v", step)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// setConditions says in conditions what the phase and the reason say, for `kubectl wait` and
+// setConditions reports in conditions what the phase and the reason say, for `kubectl wait` and
 // GitOps tools: Ready is always there, Reconciling while the item will be worked on, Stalled when
 // only a person can help.
 func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
@@ -37,9 +37,9 @@ func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 		}
 		setReady(item, metav1.ConditionTrue, reason, message, now)
 	case v1alpha1.PhaseFailed:
-		next := ". Annotate the item with " + v1alpha1.AnnotationRetry + " to try it again"
+		next := ". Annotate the item with " + v1alpha1.AnnotationRetry + " to retry it"
 		if status.Reason == v1alpha1.ReasonAuthenticationFailed {
-			next = ". It is tried again by itself when the credentials are replaced"
+			next = ". It is retried when the credentials are replaced"
 		}
 		setReady(item, metav1.ConditionFalse, reason, failureMessage(status)+outcomes(status)+next, now)
 	case v1alpha1.PhaseUnprocessed, v1alpha1.PhaseDeferred, v1alpha1.PhasePending:
@@ -50,7 +50,7 @@ func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	}
 }
 
-// openMessage says what an item is at, and what happens next.
+// openMessage returns what an item is at, and what happens next.
 func openMessage(status *v1alpha1.FeedItemStatus, policy Policy, now time.Time) string {
 	next := status.NextRetryTime
 	switch {
@@ -61,21 +61,21 @@ func openMessage(status *v1alpha1.FeedItemStatus, policy Policy, now time.Time) 
 		}
 		return message
 	case status.Phase == v1alpha1.PhasePending:
-		return "Found worth a summary, which is to be written now"
+		return "Worth a summary, which is written next"
 	case next == nil || !next.After(now):
-		return "To be tried now"
+		return "Due now"
 	case status.Summary != nil:
-		return fmt.Sprintf("%s. To be tried again at %s%s", failureMessage(status),
+		return fmt.Sprintf("%s. Next retry at %s%s", failureMessage(status),
 			next.UTC().Format(time.RFC3339), openDestinations(status, "; still open: "))
 	case status.Reason == v1alpha1.ReasonNotValuable:
-		return fmt.Sprintf("Found %s. To be looked at again at %s (%s)", notWorth(status),
+		return fmt.Sprintf("Found %s. Next check at %s (%s)", notWorth(status),
 			next.UTC().Format(time.RFC3339), nextRetryOf(status, policy))
 	}
-	return fmt.Sprintf("%s. To be tried again at %s (%s)", failureMessage(status),
+	return fmt.Sprintf("%s. Next retry at %s (%s)", failureMessage(status),
 		next.UTC().Format(time.RFC3339), nextRetryOf(status, policy))
 }
 
-// nextRetryOf says which retry is the next. There may be more than the policy has, for providers that
+// nextRetryOf returns which retry is the next. There may be more than the policy has, for providers that
 // were not asked yet.
 func nextRetryOf(status *v1alpha1.FeedItemStatus, policy Policy) string {
 	next := int(status.RetryCount) + 1
@@ -106,7 +106,7 @@ func postedBefore(status *v1alpha1.FeedItemStatus) string {
 	return listOf(status, " posted before to ", func(row *v1alpha1.Delivery) bool { return row.State == v1alpha1.DeliveryAlreadyPosted })
 }
 
-// outcomes says of an item that has failed at a destination what has become of its deliveries.
+// outcomes reports for an item that has failed at a destination what has become of its deliveries.
 func outcomes(status *v1alpha1.FeedItemStatus) string {
 	return listOf(status, ". Not posted to ", func(row *v1alpha1.Delivery) bool {
 		return row.State == v1alpha1.DeliveryDead && !uncertain(row)

@@ -53,8 +53,8 @@ func broken(category v1alpha1.Category, reason v1alpha1.Reason, message string) 
 }
 
 const (
-	retryHint = ". Annotate the item with feeds.feed-operator.io/retry to try it again"
-	cureHint  = ". It is tried again by itself when the credentials are replaced"
+	retryHint = ". Annotate the item with feeds.feed-operator.io/retry to retry it"
+	cureHint  = ". It is retried when the credentials are replaced"
 )
 
 // stories are all rows of the table of phases and reasons in the documentation of Reason, and more
@@ -80,32 +80,32 @@ func stories() map[string]story {
 	return map[string]story{
 		"not worth a summary, for now": {
 			v1alpha1.PhaseDeferred, v1alpha1.ReasonNotValuable, settled(lifecycle.Outcome{Verdict: judged(false, true)}),
-			"Found not worth a summary: It is an advertisement. To be looked at again at TIME (retry 1 of 5)",
+			"Found not worth a summary: It is an advertisement. Next check at TIME (retry 1 of 5)",
 		},
 		"not complete": {
 			v1alpha1.PhaseDeferred, v1alpha1.ReasonPageNotReady, settled(lifecycle.Outcome{Verdict: judged(true, false)}),
-			"The page does not hold the whole article yet: It is an advertisement. To be tried again at TIME (retry 1 of 5)",
+			"The page does not hold the whole article yet: It is an advertisement. Next retry at TIME (retry 1 of 5)",
 		},
 		"not readable": {
 			v1alpha1.PhaseDeferred, v1alpha1.ReasonPageNotReady,
 			settled(broken(v1alpha1.CategoryAPI, v1alpha1.ReasonPageNotReady, "The page holds no article")),
-			"The page holds no article. To be tried again at TIME (retry 1 of 5)",
+			"The page holds no article. Next retry at TIME (retry 1 of 5)",
 		},
 		"not there": {
 			v1alpha1.PhaseDeferred, v1alpha1.ReasonDownloadFailed,
 			settled(broken(v1alpha1.CategoryNetwork, v1alpha1.ReasonDownloadFailed, "example.org does not answer.")),
-			"example.org does not answer. To be tried again at TIME (retry 1 of 5)",
+			"example.org does not answer. Next retry at TIME (retry 1 of 5)",
 		},
 		"providers fail": {
 			v1alpha1.PhaseDeferred, v1alpha1.ReasonAPIFailed, settled(busy, busy),
-			"gemini is overloaded. To be tried again at TIME (retry 2 of 5)",
+			"gemini is overloaded. Next retry at TIME (retry 2 of 5)",
 		},
 		"deliveries fail": {
 			v1alpha1.PhaseDeferred, v1alpha1.ReasonAPIFailed, delivered(func(t *testing.T, item *v1alpha1.FeedItem) {
 				t.Helper()
 				deliver(t, item, here, created, api)
 				deliver(t, item, there, created, api)
-			}), "mastodon.example answers with 503. To be tried again at TIME; still open: mastodon, archive",
+			}), "mastodon.example answers with 503. Next retry at TIME; still open: mastodon, archive",
 		},
 		"a delivery fails, another is open": {
 			v1alpha1.PhasePending, v1alpha1.ReasonAPIFailed, delivered(func(t *testing.T, item *v1alpha1.FeedItem) {
@@ -195,7 +195,7 @@ func stories() map[string]story {
 				t.Helper()
 				deliver(t, item, here, created, posted)
 				deliver(t, item, there, created, unverifiable)
-			}), "Not known whether this was posted to archive: no answer came, and what was posted there could not be looked up. " +
+			}), "Unknown whether this was posted to archive: no answer came, and what was posted there could not be looked up. " +
 				"Look there before you retry it. Posted to mastodon" + retryHint,
 		},
 	}

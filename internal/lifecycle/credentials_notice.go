@@ -48,7 +48,7 @@ func CredentialsNoticeTo(status *v1alpha1.ServiceStatus, destination string) *v1
 }
 
 // SettleCredentialsNotice writes the outcome of an attempt at a notice, that ended now, into the status of its
-// service. It returns false when the outcome does not belong there any more: the credentials were cured, others
+// service. It returns false when the outcome does not belong there any more: the credentials were replaced, others
 // are refused, or the attempt is noted already.
 func SettleCredentialsNotice(status *v1alpha1.ServiceStatus, service types.UID, outcome NotificationOutcome, now time.Time) bool {
 	notice := CredentialsNoticeTo(status, outcome.Destination)

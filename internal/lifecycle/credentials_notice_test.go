@@ -108,11 +108,11 @@ func TestWhereTheOutcomeOfANoticeBelongs(t *testing.T) {
 		}
 	}
 	status := refusing("key", here)
-	for range lifecycle.MostNotifying {
+	for range lifecycle.MaxNotificationAttempts {
 		lifecycle.SettleCredentialsNotice(status, "service", noticed(status, here, notSent), created)
 	}
 	if row := lifecycle.CredentialsNoticeTo(status, here); row.State != v1alpha1.NotificationFailed || row.NextRetryTime != nil || row.Time == nil {
-		t.Errorf("after %d attempts: %+v", lifecycle.MostNotifying, row)
+		t.Errorf("after %d attempts: %+v", lifecycle.MaxNotificationAttempts, row)
 	}
 }
 

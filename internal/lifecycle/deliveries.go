@@ -45,7 +45,7 @@ func finishDelivered(item *v1alpha1.FeedItem) {
 	finish(item, v1alpha1.ReasonNone)
 }
 
-// deadReason says why a delivery was given up.
+// deadReason returns why a delivery was given up.
 func deadReason(row *v1alpha1.Delivery) v1alpha1.Reason {
 	switch {
 	case row.Failure == nil, row.Failure.Retryable:
@@ -100,11 +100,11 @@ func progress(item *v1alpha1.FeedItem, now time.Time) {
 // retries is the number of failed attempts after the first.
 func retries(row *v1alpha1.Delivery) int32 { return max(row.FailedAttempts-1, 0) }
 
-// releaseDeliveries makes the deliveries of an item due that a person, or a cure, wants to have
-// tried again. Those that were given up start anew; a cure brings back only those that it cures:
+// retryDeliveries makes the deliveries of an item due that are to be retried, by a request or
+// for new credentials. Those that were given up start anew; new credentials bring back only those that had failed for the old ones:
 // it has not looked for what may have been published. That is still looked for first, after its
 // settle time.
-func releaseDeliveries(item *v1alpha1.FeedItem, byPerson bool, now time.Time) {
+func retryDeliveries(item *v1alpha1.FeedItem, byPerson bool, now time.Time) {
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
 		switch row.State {
@@ -135,8 +135,8 @@ type DeliveryPolicy struct {
 	Policy
 }
 
-// maxDelivering is how long a delivery is tried, whatever its policy says (R3.4).
-const maxDelivering = 7 * 24 * time.Hour
+// maxDeliveryTime is how long a delivery is tried, whatever its policy says (R3.4).
+const maxDeliveryTime = 7 * 24 * time.Hour
 
 // DeliveryPolicyOf returns the policy that a destination's spec asks for.
 func DeliveryPolicyOf(destination *v1alpha1.FeedDestination) DeliveryPolicy {
@@ -149,20 +149,20 @@ func DeliveryPolicyOf(destination *v1alpha1.FeedDestination) DeliveryPolicy {
 	}}
 }
 
-// exhausted says that a delivery has failed as often, or has been tried as long, as it may.
+// exhausted reports whether a delivery has failed as often, or has been tried as long, as it may.
 func (p DeliveryPolicy) exhausted(row *v1alpha1.Delivery, now time.Time) bool {
 	return int(row.FailedAttempts) > p.MaxRetries ||
-		row.FirstAttemptTime != nil && now.Sub(row.FirstAttemptTime.Time) >= maxDelivering
+		row.FirstAttemptTime != nil && now.Sub(row.FirstAttemptTime.Time) >= maxDeliveryTime
 }
 
-// lookedEnough says that a delivery was looked for as often as it may be: for ten times more than it
+// lookupsExhausted reports whether a delivery was looked for as often as it may be: for ten times more than it
 // may be posted, because it must be known.
-func (p DeliveryPolicy) lookedEnough(row *v1alpha1.Delivery) bool {
+func (p DeliveryPolicy) lookupsExhausted(row *v1alpha1.Delivery) bool {
 	const looks = 10
 	return int(row.FailedAttempts) > p.MaxRetries+looks
 }
 
-// spent says that a delivery whose last call has failed is not tried again.
+// spent reports whether a delivery whose last call has failed is not tried again.
 func (p DeliveryPolicy) spent(row *v1alpha1.Delivery, now time.Time) bool {
 	return row.Failure != nil && (!row.Failure.Retryable || p.exhausted(row, now))
 }
@@ -172,14 +172,14 @@ func (p DeliveryPolicy) next(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, re
 	wait := p.Delay(int(retries(row)), string(item.UID)+"/"+row.Destination)
 	asked := min(retryAfter, maxHint)
 	if asked > wait && row.Failure != nil && row.Failure.Category == v1alpha1.CategoryRateLimit {
-		// The other side is left alone for exactly that long by its cool-down. Until that ends the
+		// The other side is paused for exactly that long by its cool-down. Until that ends the
 		// delivery stands in line, and must not be late for its turn.
 		return &metav1.Time{Time: failedAt.Add(asked).Truncate(time.Second)}
 	}
 	return roundUp(failedAt.Add(max(wait, asked)))
 }
 
-// Queues says of a delivery that waits for its time that it stands in line meanwhile: its
+// Queues reports for a delivery that waits for its time that it stands in line meanwhile: its
 // destination asked for a pause, and when that ends, what was published first goes first.
 func Queues(row *v1alpha1.Delivery) bool {
 	return row.State == v1alpha1.DeliveryQueued && row.Failure != nil && row.Failure.Category == v1alpha1.CategoryRateLimit

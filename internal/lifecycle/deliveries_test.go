@@ -176,7 +176,7 @@ func TestDeliveriesNeverCostTheSummary(t *testing.T) {
 	item := toPost(here)
 	deliver(t, item, here, created, failed(v1alpha1.CategoryValidation, created))
 	token("again")(item)
-	lifecycle.Release(item, usual, created)
+	lifecycle.RetryNow(item, usual, created)
 	if item.Status.Summary == nil || lifecycle.Next(item, created).Action != lifecycle.Deliver {
 		t.Errorf("summary %v, then %+v", item.Status.Summary, lifecycle.Next(item, created))
 	}
@@ -189,7 +189,7 @@ func TestAChangeOfPhaseIsAlwaysTimed(t *testing.T) {
 		"a post begins": func(item *v1alpha1.FeedItem, at time.Time) { intend(item, here, at) },
 		"a person wants it tried now": func(item *v1alpha1.FeedItem, at time.Time) {
 			token("again")(item)
-			lifecycle.Release(item, usual, at)
+			lifecycle.RetryNow(item, usual, at)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func anotherKey(key string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Due says when there is something to do for a delivery: to post it, or to find out what has become
+// Due returns when there is something to do for a delivery: to post it, or to find out what has become
 // of it. Open is false when it has ended.
 func Due(row *v1alpha1.Delivery, now time.Time) (at time.Time, open bool) {
 	if row.Ended() {
@@ -88,12 +88,12 @@ func Intend(item *v1alpha1.FeedItem, destination, textHash string, timeout time.
 	progress(item, now)
 }
 
-// Announced says that the intent of a post stands on a delivery, with the time after which it is not made any more.
+// Announced reports whether the intent of a post stands on a delivery, with the time after which it is not made any more.
 func Announced(row *v1alpha1.Delivery) bool {
 	return row != nil && row.State == v1alpha1.DeliveryIntent && row.NotAfter != nil
 }
 
-// Announces says whether a change of an item announces a post that was not announced before.
+// Announces reports whether a change of an item announces a post that was not announced before.
 func Announces(before, after *v1alpha1.FeedItem) bool {
 	for i := range after.Status.Deliveries {
 		row := &after.Status.Deliveries[i]
@@ -114,34 +114,34 @@ type DeliveryOutcome struct {
 	Began time.Time
 	// NotAfter of the intent that the outcome belongs to; nil for a delivery that was not under way.
 	NotAfter *metav1.Time
-	// Posted says that it was published, with the ID and the URL of the post.
+	// Posted is set if it was published, with the ID and the URL of the post.
 	Posted  bool
 	ID, URL string
-	// AlreadyPosted says that the destination has a post of the entry, at URL, that another item has made.
+	// AlreadyPosted means that the destination has a post of the entry, at URL, that another item has made.
 	AlreadyPosted bool
-	// Failure of the call. Uncertain says that it may have been published nevertheless.
+	// Failure of the call. Uncertain means that it may have been published nevertheless.
 	Failure   *v1alpha1.Failure
 	Uncertain bool
-	// Looking says that the failed call was one that looked for the post.
+	// Looking is set if the failed call was one that looked for the post.
 	Looking bool
-	// RetryAfter is how long the other side asked to be left alone.
+	// RetryAfter is how long the other side asked for a pause.
 	RetryAfter time.Duration
-	// Missing says that it was looked for, and was not published. Mistaken says that posts were passed
+	// Missing means that it was looked for, and was not published. Mistaken means that posts were passed
 	// over because they are recorded on other items: one of them may have been made with the key of
 	// this one, which is not used again then.
 	Missing, Mistaken bool
-	// Unverifiable says that it may have been published, that the other side cannot be asked, and that
+	// Unverifiable means that it may have been published, that the other side cannot be asked, and that
 	// its key does not protect it (any more).
 	Unverifiable bool
-	// Protected says that it may have been published, and that its key allows to post it again when
+	// Protected means that it may have been published, and that its key allows to post it again when
 	// its time has come.
 	Protected bool
-	// Dropped says that it is not wanted any more.
+	// Dropped is set if it is not wanted any more.
 	Dropped bool
-	// Again says that nothing was done that counts.
+	// Again is set if nothing was done that counts.
 	Again bool
-	// Releases that are known when the attempt ends: it serves them.
-	Releases Releases
+	// RetryRequests that are known when the attempt ends: it serves them.
+	RetryRequests RetryRequests
 }
 
 // SettleDelivery writes the outcome of an attempt at a delivery, that ended now, into the item's
@@ -171,7 +171,7 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 		if outcome.Mistaken {
 			row.Key = anotherKey(row.Key)
 		}
-		notThere(row, item, policy, now)
+		notPublished(row, item, policy, now)
 	case outcome.Unverifiable:
 		abandon(row, item, now)
 	case outcome.Protected:
@@ -188,7 +188,7 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	default:
 		failDelivery(row, item, outcome, policy, now)
 	}
-	outcome.Releases.serve(row, before.Failure, now)
+	outcome.RetryRequests.markServed(row, before.Failure, now)
 	enterDelivery(&item.Status, &before, row, outcome, now)
 	if outcome.Token == Token(item) { // a newer one is not handled by this
 		noteToken(&item.Status, outcome.Token)
@@ -200,15 +200,15 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 // notMade ends a delivery that is not to be made.
 func notMade(row *v1alpha1.Delivery, outcome DeliveryOutcome) {
 	if outcome.AlreadyPosted {
-		already(row, outcome.URL)
+		alreadyMade(row, outcome.URL)
 		return
 	}
 	row.State = v1alpha1.DeliveryDropped
 	row.NextRetryTime = nil
 }
 
-// already ends a delivery to a destination that has a post of the entry.
-func already(row *v1alpha1.Delivery, url string) {
+// alreadyMade ends a delivery to a destination that has a post of the entry.
+func alreadyMade(row *v1alpha1.Delivery, url string) {
 	row.State, row.URL = v1alpha1.DeliveryAlreadyPosted, url
 	row.NextRetryTime, row.Failure = nil, nil
 }
@@ -234,7 +234,7 @@ func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome Deliv
 	switch {
 	case outcome.Looking:
 		row.Failure.Retryable = true // it must be known, whatever it takes
-		if policy.lookedEnough(row) {
+		if policy.lookupsExhausted(row) {
 			abandon(row, item, now)
 			return
 		}
@@ -259,10 +259,10 @@ func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome Deliv
 	noteFailure(item, now)
 }
 
-// notThere is for a delivery of which it is now known that it was not published. If its call had
+// notPublished is for a delivery of which it is now known that it was not published. If its call had
 // failed, it waits as long as any that has failed; if nobody saw the end of the call, it is due now.
-func notThere(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy, now time.Time) {
-	if row.State == v1alpha1.DeliveryQueued { // it was given up and released, and starts anew
+func notPublished(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy, now time.Time) {
+	if row.State == v1alpha1.DeliveryQueued { // it was given up and retried, and starts anew
 		row.FirstAttemptTime = nil
 	}
 	row.State = v1alpha1.DeliveryQueued
@@ -295,7 +295,7 @@ func noteFailure(item *v1alpha1.FeedItem, now time.Time) {
 	item.Status.LastFailureTime = &metav1.Time{Time: now}
 }
 
-// refused says that a delivery was given up because the destination refuses the credentials.
+// refused reports whether a delivery was given up because the destination refuses the credentials.
 func refused(row *v1alpha1.Delivery) bool {
 	return row.State == v1alpha1.DeliveryDead && row.Failure != nil && row.Failure.Category == v1alpha1.CategoryAuth
 }

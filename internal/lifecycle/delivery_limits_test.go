@@ -92,7 +92,7 @@ func TestLookingForAPostEndsAtTheLimit(t *testing.T) {
 	row := intend(item, here, created)
 	now := row.NextRetryTime.Time
 	for looks := range 21 { // ten more than it may be posted: it must be known
-		if row.State != v1alpha1.DeliveryIntent || !lifecycle.MustLook(row) {
+		if row.State != v1alpha1.DeliveryIntent || !lifecycle.MustLookUp(row) {
 			t.Fatalf("%s after %d look-ups", row.State, looks)
 		}
 		settleDelivery(t, item, result(row, lookingFailed(now)), now)

@@ -197,8 +197,8 @@ func TestAnIntentIsNotTouchedBeforeItsSettleTime(t *testing.T) {
 	if step := lifecycle.Next(item, settled.Add(-time.Second)); step.Action != lifecycle.Wait || !step.Until.Equal(settled) {
 		t.Errorf("a second before the settle time: %+v", step)
 	}
-	if step := lifecycle.Next(item, settled); step.Action != lifecycle.Deliver || !lifecycle.MustLook(row) {
-		t.Errorf("at the settle time: %+v, must look: %t", step, lifecycle.MustLook(row))
+	if step := lifecycle.Next(item, settled); step.Action != lifecycle.Deliver || !lifecycle.MustLookUp(row) {
+		t.Errorf("at the settle time: %+v, must look: %t", step, lifecycle.MustLookUp(row))
 	}
 	if item.Status.Phase != v1alpha1.PhasePending || item.Status.NextRetryTime != nil {
 		t.Errorf("%s with next retry %v while a post is under way", item.Status.Phase, item.Status.NextRetryTime)

@@ -3,7 +3,7 @@
 
 // Package lifecycle is the life of a FeedItem as arithmetic: what is to be done with an item now
 // (Next), what the item looks like after an attempt (Settle), and what a forced retry does to it
-// (Release).
+// (RetryNow).
 //
 // An item's status holds recorded facts, not a program counter: Next looks for the first fact
 // that is missing. So an attempt may be cut off anywhere, and the next one goes on from what was

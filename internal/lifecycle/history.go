@@ -37,7 +37,7 @@ func enter(status *v1alpha1.FeedItemStatus, entry v1alpha1.HistoryEntry) {
 // enterAttempt enters what an attempt at a summary has come to, which has been written into the rest
 // of the status already. Retry says which retry it was.
 func enterAttempt(status *v1alpha1.FeedItemStatus, outcome Outcome, retry int32, now time.Time) {
-	entry := v1alpha1.HistoryEntry{Time: metav1.NewTime(now), Retry: retry, Duration: lasted(outcome.Began, now), Status: endOf(status)}
+	entry := v1alpha1.HistoryEntry{Time: metav1.NewTime(now), Retry: retry, Duration: durationSince(outcome.Began, now), Status: endOf(status)}
 	verdict := outcome.Verdict
 	if verdict.Passed() {
 		judged := entry
@@ -71,7 +71,7 @@ func enterAttempt(status *v1alpha1.FeedItemStatus, outcome Outcome, retry int32,
 	enter(status, entry)
 }
 
-// endOf says how an attempt ended by where it has left the item.
+// endOf returns how an attempt ended by where it has left the item.
 func endOf(status *v1alpha1.FeedItemStatus) v1alpha1.HistoryStatus {
 	switch status.Phase {
 	case v1alpha1.PhaseFailed:
@@ -88,7 +88,7 @@ func endOf(status *v1alpha1.FeedItemStatus) v1alpha1.HistoryStatus {
 // published, or that it is not wanted any more.
 func enterDelivery(status *v1alpha1.FeedItemStatus, before, row *v1alpha1.Delivery, outcome DeliveryOutcome, now time.Time) {
 	entry := v1alpha1.HistoryEntry{
-		Time: metav1.NewTime(now), Stage: v1alpha1.StageDeliver, Object: row.Destination, Duration: lasted(outcome.Began, now),
+		Time: metav1.NewTime(now), Stage: v1alpha1.StageDeliver, Object: row.Destination, Duration: durationSince(outcome.Began, now),
 	}
 	switch {
 	case row.State == v1alpha1.DeliveryDone:
@@ -109,7 +109,7 @@ func enterDelivery(status *v1alpha1.FeedItemStatus, before, row *v1alpha1.Delive
 // enterNotification enters what an attempt to tell of a failure has come to.
 func enterNotification(status *v1alpha1.FeedItemStatus, row *v1alpha1.Notification, began, now time.Time) {
 	entry := v1alpha1.HistoryEntry{
-		Time: metav1.NewTime(now), Stage: v1alpha1.StageNotify, Object: row.Destination, Duration: lasted(began, now),
+		Time: metav1.NewTime(now), Stage: v1alpha1.StageNotify, Object: row.Destination, Duration: durationSince(began, now),
 		Status: v1alpha1.HistoryRetrying, Retry: max(row.FailedAttempts-1, 0),
 	}
 	switch row.State {
@@ -125,7 +125,7 @@ func enterNotification(status *v1alpha1.FeedItemStatus, row *v1alpha1.Notificati
 	enter(status, entry)
 }
 
-// nextRetry says which retry an attempt is that has begun: 0 is the first attempt.
+// nextRetry returns which retry an attempt is that has begun: 0 is the first attempt.
 func nextRetry(status *v1alpha1.FeedItemStatus) int32 {
 	switch {
 	case status.FirstFailureTime == nil:
@@ -136,8 +136,8 @@ func nextRetry(status *v1alpha1.FeedItemStatus) int32 {
 	return status.RetryCount + 1
 }
 
-// lasted is how long an attempt took, nil where nobody has seen it begin.
-func lasted(began, now time.Time) *metav1.Duration {
+// durationSince is how long an attempt took, nil where nobody has seen it begin.
+func durationSince(began, now time.Time) *metav1.Duration {
 	if began.IsZero() {
 		return nil
 	}

@@ -33,7 +33,7 @@ const (
 // waited how long the attempt has waited already. Seed spreads the waits by a factor from 0.8 to 1.2.
 //
 // What is repeated is what may pass in seconds: failures of the network, and of the other side. Who
-// says when to come back is left alone until then; a pace is no failure that repeating cures.
+// says when to come back is paused until then; a pace is no failure that repeating cures.
 func (p InPlace) Wait(stage v1alpha1.Stage, failed *failure.Error, calls int, waited time.Duration, seed string) (time.Duration, bool) {
 	if failed == nil || calls < 1 || calls > p.Repeats || failed.RetryAfter > 0 {
 		return 0, false

@@ -23,7 +23,7 @@ const (
 	Wait
 	// Acknowledge: a forced retry of an item that is done. It is noted, and nothing else happens.
 	Acknowledge
-	// Reset: a forced retry of an item that is finished or not due. Release is written down first.
+	// Reset: a requested retry of an item that is finished or not due. RetryNow is recorded first.
 	Reset
 	// Summarize: the summary is missing; an attempt is due.
 	Summarize
@@ -31,8 +31,8 @@ const (
 	Deliver
 	// Finish: nothing is missing any more, but the item does not say so yet.
 	Finish
-	// Tell: the item has failed for good; somebody is to be notified of that.
-	Tell
+	// SendNotifications: the item has failed for good; somebody is to be notified of that.
+	SendNotifications
 )
 
 // Step is what is to be done with an item, and until when to wait with it.
@@ -75,7 +75,7 @@ func Next(item *v1alpha1.FeedItem, now time.Time) Step {
 	return Step{Action: todo}
 }
 
-// Revived says whether an item is to be tried again because what a provider or a destination had
+// Revived reports whether an item is to be tried again because what a provider or a destination had
 // refused was cured since: an item that failed for the providers' credentials, or one with a
 // delivery that was given up for those of its destination, wherever its other deliveries are.
 // Cured returns when it was cured last, the zero time for never.
@@ -125,7 +125,7 @@ func Token(item *v1alpha1.FeedItem) string {
 	return TokenOf(item.Annotations[v1alpha1.AnnotationRetry])
 }
 
-// forced says that a person wants the item to be tried again.
+// forced reports whether a person wants the item to be tried again.
 func forced(item *v1alpha1.FeedItem) bool {
 	return Token(item) != "" && Token(item) != item.Status.LastHandledRetry
 }

@@ -83,7 +83,7 @@ func TestReleaseGivesAFailedItemItsWholeBudgetBack(t *testing.T) {
 		item.Status.Failure = failure(v1alpha1.CategoryAPI, false)
 	})
 	now := created.Add(time.Hour)
-	lifecycle.Release(item, usual, now)
+	lifecycle.RetryNow(item, usual, now)
 	checkConditions(t, item)
 	if item.Status.LastHandledRetry != "again" {
 		t.Error("the token is not noted")
@@ -106,7 +106,7 @@ func TestAForcedRetryOfADeferredItemCounts(t *testing.T) {
 	outcome := lifecycle.Outcome{Failure: failure(v1alpha1.CategoryAPI, true)}
 	lifecycle.Settle(item, outcome, usual, created)
 	token("now")(item)
-	lifecycle.Release(item, usual, created)
+	lifecycle.RetryNow(item, usual, created)
 	outcome.Token = "now"
 	lifecycle.Settle(item, outcome, usual, created)
 	if item.Status.RetryCount != 1 || item.Status.LastHandledRetry != "now" {
@@ -190,7 +190,7 @@ func TestAnUnknownFailureGetsItsRetryAgainAfterARelease(t *testing.T) {
 		t.Fatalf("phase %s after two unknown failures", item.Status.Phase)
 	}
 	token("again")(item)
-	lifecycle.Release(item, usual, created)
+	lifecycle.RetryNow(item, usual, created)
 	lifecycle.Settle(item, outcome, usual, created)
 	if item.Status.Phase != v1alpha1.PhaseDeferred || item.Status.RetryCount != 0 {
 		t.Errorf("%s with %d retries", item.Status.Phase, item.Status.RetryCount)

@@ -16,15 +16,15 @@ import (
 	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
-// MostNotifying is how many failed attempts make a notification be given up.
-const MostNotifying = 5
+// MaxNotificationAttempts is how many failed attempts make a notification be given up.
+const MaxNotificationAttempts = 5
 
-// notifying is when a notification that failed is tried again: after 1, 2, 4 and 8 minutes, all within
+// notificationRetries is when a notification that failed is tried again: after 1, 2, 4 and 8 minutes, all within
 // the hour for which servers remember a key.
-var notifying = Policy{InitialDelay: time.Minute, MaxDelay: 10 * time.Minute, Multiplier: 2}
+var notificationRetries = Policy{InitialDelay: time.Minute, MaxDelay: 10 * time.Minute, Multiplier: 2}
 
-// DeadLetter says whether an item has failed for good since its status was the one before: also one
-// that had failed, was released, and has failed again in one write.
+// DeadLetter reports whether an item has failed for good since its status was the one before: also one
+// that had failed, was retried, and has failed again in one write.
 func DeadLetter(before *v1alpha1.FeedItemStatus, item *v1alpha1.FeedItem) bool {
 	return item.Status.Phase == v1alpha1.PhaseFailed &&
 		(before.Phase != v1alpha1.PhaseFailed || !before.LastFailureTime.Equal(item.Status.LastFailureTime))
@@ -70,7 +70,7 @@ func NotificationTo(item *v1alpha1.FeedItem, destination string) *v1alpha1.Notif
 	return nil
 }
 
-// NotificationDue says when a notification is to be sent. Open is false when it has ended.
+// NotificationDue returns when a notification is to be sent. Open is false when it has ended.
 func NotificationDue(row *v1alpha1.Notification, now time.Time) (at time.Time, open bool) {
 	if row.State != v1alpha1.NotificationQueued {
 		return time.Time{}, false
@@ -101,7 +101,7 @@ func afterwards(item *v1alpha1.FeedItem, now time.Time) Step {
 	for _, row := range OpenNotifications(item) {
 		at, _ := NotificationDue(&row, now)
 		if !at.After(now) {
-			return Step{Action: Tell}
+			return Step{Action: SendNotifications}
 		}
 		if step.Action == Rest || at.Before(step.Until) {
 			step = Step{Action: Wait, Until: at}
@@ -119,14 +119,14 @@ type NotificationOutcome struct {
 	FailedAttempts int32
 	// Began is when the call was made.
 	Began time.Time
-	// Sent says that it was posted, with the ID and the URL of the post.
+	// Sent is set if it was posted, with the ID and the URL of the post.
 	Sent    bool
 	ID, URL string
 	// Failure of the attempt; not retryable where another one would meet it again.
 	Failure *v1alpha1.Failure
-	// RetryAfter is how long the other side asked to be left alone.
+	// RetryAfter is how long the other side asked for a pause.
 	RetryAfter time.Duration
-	// Unwanted says that nobody names the destination any more.
+	// Unwanted is set if nobody names the destination any more.
 	Unwanted bool
 }
 
@@ -149,7 +149,7 @@ func SettleNotification(item *v1alpha1.FeedItem, outcome NotificationOutcome, no
 	return true
 }
 
-// belongsTo says whether a notification still stands where the attempt began. A success counts also after another
+// belongsTo reports whether a notification still stands where the attempt began. A success counts also after another
 // failure was noted.
 func (o *NotificationOutcome) belongsTo(row *v1alpha1.Notification) bool {
 	return row.Key == o.Key && row.State == v1alpha1.NotificationQueued && (o.Sent || row.FailedAttempts == o.FailedAttempts)
@@ -167,12 +167,12 @@ func (o *NotificationOutcome) note(row *v1alpha1.Notification, owner string, now
 		row.FailedAttempts++
 	}
 	row.Failure = o.Failure.DeepCopy()
-	if !row.Failure.Retryable || row.FailedAttempts >= MostNotifying {
+	if !row.Failure.Retryable || row.FailedAttempts >= MaxNotificationAttempts {
 		row.Failure.Retryable = false
 		row.State, row.Time, row.NextRetryTime = v1alpha1.NotificationFailed, &metav1.Time{Time: now}, nil
 		return
 	}
-	wait := notifying.Delay(int(row.FailedAttempts)-1, owner+"/notify/"+row.Destination)
+	wait := notificationRetries.Delay(int(row.FailedAttempts)-1, owner+"/notify/"+row.Destination)
 	row.NextRetryTime = roundUp(now.Add(max(wait, min(o.RetryAfter, maxHint))))
 }
 
@@ -203,7 +203,7 @@ func FirstAttempt(item *v1alpha1.FeedItem) time.Time {
 	return first
 }
 
-// DueNow notes on the notifications of an item that are to be sent that this is so from now on. It says whether that has changed
+// DueNow notes on the notifications of an item that are to be sent that this is so from now on. It reports whether that has changed
 // anything.
 func DueNow(item *v1alpha1.FeedItem, now time.Time) (changed bool) {
 	for i := range item.Status.Notifications {

@@ -74,10 +74,10 @@ func TestNextAfterAFailure(t *testing.T) {
 		want lifecycle.Step
 	}{
 		"nobody is to be told":              {newItem(phase(v1alpha1.PhaseFailed)), nil, lifecycle.Step{Action: lifecycle.Rest}},
-		"a new notification is sent":        {newItem(phase(v1alpha1.PhaseFailed)), []v1alpha1.Notification{queued(nil)}, lifecycle.Step{Action: lifecycle.Tell}},
+		"a new notification is sent":        {newItem(phase(v1alpha1.PhaseFailed)), []v1alpha1.Notification{queued(nil)}, lifecycle.Step{Action: lifecycle.SendNotifications}},
 		"one that failed waits":             {newItem(phase(v1alpha1.PhaseFailed)), []v1alpha1.Notification{queued(at(time.Minute))}, lifecycle.Step{Action: lifecycle.Wait, Until: created.Add(time.Minute)}},
-		"and is sent when it is due":        {newItem(phase(v1alpha1.PhaseFailed)), []v1alpha1.Notification{queued(at(0))}, lifecycle.Step{Action: lifecycle.Tell}},
-		"a time that cannot be is not kept": {newItem(phase(v1alpha1.PhaseFailed)), []v1alpha1.Notification{queued(at(1000 * time.Hour))}, lifecycle.Step{Action: lifecycle.Tell}},
+		"and is sent when it is due":        {newItem(phase(v1alpha1.PhaseFailed)), []v1alpha1.Notification{queued(at(0))}, lifecycle.Step{Action: lifecycle.SendNotifications}},
+		"a time that cannot be is not kept": {newItem(phase(v1alpha1.PhaseFailed)), []v1alpha1.Notification{queued(at(1000 * time.Hour))}, lifecycle.Step{Action: lifecycle.SendNotifications}},
 		"the earliest is waited for": {
 			newItem(phase(v1alpha1.PhaseFailed)),
 			[]v1alpha1.Notification{queued(at(time.Hour)), queued(at(time.Minute)), queued(at(2 * time.Hour))},
@@ -107,7 +107,7 @@ func TestANotificationIsGivenUp(t *testing.T) {
 	t.Parallel()
 	item, now := deadLetter(here, there), created
 	for attempt := range 5 {
-		if step := lifecycle.Next(item, now); step.Action != lifecycle.Tell {
+		if step := lifecycle.Next(item, now); step.Action != lifecycle.SendNotifications {
 			t.Fatalf("attempt %d: %+v", attempt+1, step)
 		}
 		if !lifecycle.SettleNotification(item, notified(item, here, notSent), now) {

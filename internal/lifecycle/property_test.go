@@ -141,7 +141,7 @@ func (l *life) work() {
 		step.Action = lifecycle.Reset
 	}
 	switch step.Action {
-	case lifecycle.Rest, lifecycle.Tell:
+	case lifecycle.Rest, lifecycle.SendNotifications:
 	case lifecycle.Wait:
 		if !step.Until.After(l.now) {
 			l.t.Fatalf("waits until %s, which is over", step.Until)
@@ -149,7 +149,7 @@ func (l *life) work() {
 	case lifecycle.Acknowledge:
 		l.item.Status.LastHandledRetry = lifecycle.Token(l.item)
 	case lifecycle.Reset:
-		l.change("a release", func(item *v1alpha1.FeedItem) { lifecycle.Release(item, usual, l.now) })
+		l.change("a release", func(item *v1alpha1.FeedItem) { lifecycle.RetryNow(item, usual, l.now) })
 		if again := lifecycle.Next(l.item, l.now); again.Action == lifecycle.Reset {
 			l.t.Fatal("a release leads to a release")
 		}
@@ -214,7 +214,7 @@ func (l *life) deliver(name string) {
 	if row.State == v1alpha1.DeliveryIntent && l.now.Before(row.NotAfter.Add(lifecycle.SettleTime)) {
 		l.t.Fatalf("%s is touched %s after its call at the latest", name, l.now.Sub(row.NotAfter.Time))
 	}
-	if lifecycle.MustLook(row) {
+	if lifecycle.MustLookUp(row) {
 		var found func(*lifecycle.DeliveryOutcome)
 		switch {
 		case s.canRead && l.chance("looking fails"):
@@ -233,7 +233,7 @@ func (l *life) deliver(name string) {
 		if found != nil {
 			l.settle(result(row, found))
 		}
-		if at, open := lifecycle.Due(row, l.now); !open || at.After(l.now) || found != nil && lifecycle.MustLook(row) {
+		if at, open := lifecycle.Due(row, l.now); !open || at.After(l.now) || found != nil && lifecycle.MustLookUp(row) {
 			return
 		}
 	} else if l.chance("it is not wanted any more") && l.chance("really") {

@@ -20,7 +20,7 @@ func release(t *testing.T, item *v1alpha1.FeedItem, value string, at time.Time) 
 	if step := lifecycle.Next(item, at); step.Action != lifecycle.Reset {
 		t.Fatalf("the token leads to %+v", step)
 	}
-	lifecycle.Release(item, usual, at)
+	lifecycle.RetryNow(item, usual, at)
 	checkConditions(t, item)
 	if item.Status.LastHandledRetry != value {
 		t.Error("the token is not noted")
@@ -44,7 +44,7 @@ func TestAReleasedDeliveryHasItsWholeBudget(t *testing.T) {
 	if item.Status.Phase != v1alpha1.PhasePending || item.Status.RetryCount != 0 || item.Status.FirstFailureTime != nil {
 		t.Errorf("%s with %d retries, failed first at %v", item.Status.Phase, item.Status.RetryCount, item.Status.FirstFailureTime)
 	}
-	if row := lifecycle.RowOf(item, here); lifecycle.MustLook(row) || row.Failure != nil {
+	if row := lifecycle.RowOf(item, here); lifecycle.MustLookUp(row) || row.Failure != nil {
 		t.Errorf("a post that was refused is to be looked for: %+v", row)
 	}
 	for want := range int32(10) {
@@ -103,8 +103,8 @@ func TestAForcedRetryMakesDue(t *testing.T) {
 			test.do(t, item)
 			release(t, item, "again", later)
 			row := lifecycle.RowOf(item, here)
-			if row.State != test.wantState || lifecycle.MustLook(row) != test.wantLook {
-				t.Errorf("%s, to be looked for: %t", row.State, lifecycle.MustLook(row))
+			if row.State != test.wantState || lifecycle.MustLookUp(row) != test.wantLook {
+				t.Errorf("%s, to be looked for: %t", row.State, lifecycle.MustLookUp(row))
 			}
 			if step := lifecycle.Next(item, later); step.Action != test.wantAction {
 				t.Errorf("then %+v, want action %d", step, test.wantAction)
@@ -157,8 +157,8 @@ func TestAReleasedUncertainDelivery(t *testing.T) {
 		t.Parallel()
 		item, row := released(t)
 		settleDelivery(t, item, result(row, missing), now)
-		if step := lifecycle.Next(item, now); step.Action != lifecycle.Deliver || lifecycle.MustLook(row) {
-			t.Errorf("then %+v, to be looked for: %t", step, lifecycle.MustLook(row))
+		if step := lifecycle.Next(item, now); step.Action != lifecycle.Deliver || lifecycle.MustLookUp(row) {
+			t.Errorf("then %+v, to be looked for: %t", step, lifecycle.MustLookUp(row))
 		}
 		deliver(t, item, here, now, failed(v1alpha1.CategoryAPI, now))
 		if item.Status.Phase != v1alpha1.PhaseDeferred {
@@ -172,8 +172,8 @@ func TestAReleasedUncertainDelivery(t *testing.T) {
 			t.Fatal("it is not posted")
 		}
 		deliver(t, item, here, now, failed(v1alpha1.CategoryAPI, now))
-		if row.State != v1alpha1.DeliveryQueued || lifecycle.MustLook(row) {
-			t.Errorf("%s after its first failure, to be looked for: %t", row.State, lifecycle.MustLook(row))
+		if row.State != v1alpha1.DeliveryQueued || lifecycle.MustLookUp(row) {
+			t.Errorf("%s after its first failure, to be looked for: %t", row.State, lifecycle.MustLookUp(row))
 		}
 	})
 	t.Run("is still looked for after a look-up that failed", func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestAReleasedUncertainDelivery(t *testing.T) {
 		row := lifecycle.RowOf(item, here)
 		for range 3 {
 			settleDelivery(t, item, result(row, lookingFailed(soon)), soon)
-			if row.State != v1alpha1.DeliveryQueued || !lifecycle.MustLook(row) {
-				t.Fatalf("%s, to be looked for: %t", row.State, lifecycle.MustLook(row))
+			if row.State != v1alpha1.DeliveryQueued || !lifecycle.MustLookUp(row) {
+				t.Fatalf("%s, to be looked for: %t", row.State, lifecycle.MustLookUp(row))
 			}
 			if item.Status.Phase != v1alpha1.PhaseDeferred || row.NextRetryTime.Sub(soon) < 5*time.Minute {
 				t.Errorf("%s until %s", item.Status.Phase, row.NextRetryTime)
@@ -274,7 +274,7 @@ func TestACureLeavesOtherDeadDeliveries(t *testing.T) {
 	if !lifecycle.Revived(item, func(v1alpha1.Stage, string) time.Time { return cured }) {
 		t.Fatalf("%s/%s is not revived", item.Status.Phase, item.Status.Reason)
 	}
-	lifecycle.Release(item, usual, cured)
+	lifecycle.RetryNow(item, usual, cured)
 	checkConditions(t, item)
 	if row := lifecycle.RowOf(item, here); row.State != v1alpha1.DeliveryQueued || row.FailedAttempts != 0 {
 		t.Errorf("%s is %s with %d failed attempts", here, row.State, row.FailedAttempts)

@@ -12,10 +12,10 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// Releases says when a person last asked for a retry of all that had failed: of a source's items, or
+// RetryRequests are when a person last asked for a retry of all that had failed: of a source's items, or
 // at a provider or a destination. It is pulled: an item that failed before is due, and nothing is
 // written on it until its attempt writes what it came to (R3.7).
-type Releases struct {
+type RetryRequests struct {
 	// Source is when that was asked of the item's source; zero for never.
 	Source time.Time
 	// Providers and Destinations are when it was asked of those, by name.
@@ -34,7 +34,7 @@ type Failing struct {
 func Failings(item *v1alpha1.FeedItem) []Failing {
 	var all []Failing
 	for i := range item.Status.Deliveries {
-		if row := &item.Status.Deliveries[i]; mayBeFreed(row) {
+		if row := &item.Status.Deliveries[i]; mayBeRetried(row) {
 			all = append(all, Failing{v1alpha1.StageDeliver, row.Destination, row.Failure.Time.Time})
 		}
 	}
@@ -62,34 +62,34 @@ func LastFailure(item *v1alpha1.FeedItem) time.Time {
 	return last
 }
 
-// summaryFailed says that the last attempt at the summary of an item has failed.
+// summaryFailed reports whether the last attempt at the summary of an item has failed.
 func summaryFailed(item *v1alpha1.FeedItem) bool {
 	status := &item.Status
 	return status.Summary == nil && status.LastFailureTime != nil &&
 		(status.Phase == v1alpha1.PhaseDeferred || status.Phase == v1alpha1.PhaseFailed)
 }
 
-// mayBeFreed says that a delivery has failed, and that a release may bring it back.
-func mayBeFreed(row *v1alpha1.Delivery) bool {
+// mayBeRetried reports whether a delivery has failed, and may be retried on request.
+func mayBeRetried(row *v1alpha1.Delivery) bool {
 	ended := row.Ended() && row.State != v1alpha1.DeliveryDead
 	return row.Failure != nil && !ended && (row.State != v1alpha1.DeliveryDead || !uncertain(row) || row.NotAfter != nil)
 }
 
 // Next is what is to be done with an item whose next step by itself is known: where it would rest,
-// wait, or be told of, what was released since it failed is due.
-func (r Releases) Next(item *v1alpha1.FeedItem, step Step, now time.Time) Step {
-	if step.Action != Rest && step.Action != Wait && step.Action != Tell {
+// wait, or be notified of, it is due if a retry was requested since it failed.
+func (r RetryRequests) Next(item *v1alpha1.FeedItem, step Step, now time.Time) Step {
+	if step.Action != Rest && step.Action != Wait && step.Action != SendNotifications {
 		return step
 	}
-	if r.Frees(item) {
+	if r.Covers(item) {
 		return Step{Action: Summarize}
 	}
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
-		if !r.FreesDelivery(row) {
+		if !r.CoversDelivery(row) {
 			continue
 		}
-		switch at := freedAt(row, now); {
+		switch at := retryableAt(row, now); {
 		case !at.After(now):
 			return Step{Action: Deliver}
 		case step.Action == Rest, step.Action == Wait && at.Before(step.Until):
@@ -99,19 +99,19 @@ func (r Releases) Next(item *v1alpha1.FeedItem, step Step, now time.Time) Step {
 	return step
 }
 
-// Wants says that a finished item is not done with: it is to be tried again, by what stands on it or by a release.
-func (r Releases) Wants(item *v1alpha1.FeedItem, now time.Time) bool {
+// Wants reports whether a finished item is not done with: it is to be retried, by what stands on it or by a request.
+func (r RetryRequests) Wants(item *v1alpha1.FeedItem, now time.Time) bool {
 	switch r.Next(item, Next(item, now), now).Action {
-	case Rest, Tell, Acknowledge:
+	case Rest, SendNotifications, Acknowledge:
 		return false
 	case Wait, Reset, Summarize, Deliver, Finish:
 	}
 	return true
 }
 
-// Frees says that the attempt at a summary which failed last did so before the release of the
-// source, or of a provider that has failed in it.
-func (r Releases) Frees(item *v1alpha1.FeedItem) bool {
+// Covers reports whether the attempt at a summary which failed last did so before the request
+// for the source, or for a provider that has failed in it.
+func (r RetryRequests) Covers(item *v1alpha1.FeedItem) bool {
 	if !summaryFailed(item) {
 		return false
 	}
@@ -126,32 +126,32 @@ func (r Releases) Frees(item *v1alpha1.FeedItem) bool {
 	return false
 }
 
-// FreesDelivery says that a delivery failed before the release of the source or of its destination.
-func (r Releases) FreesDelivery(row *v1alpha1.Delivery) bool {
-	return mayBeFreed(row) && r.ofDelivery(row.Destination).After(row.Failure.Time.Time)
+// CoversDelivery reports whether a delivery failed before the request for the source or for its destination.
+func (r RetryRequests) CoversDelivery(row *v1alpha1.Delivery) bool {
+	return mayBeRetried(row) && r.forDelivery(row.Destination).After(row.Failure.Time.Time)
 }
 
-func (r Releases) ofDelivery(destination string) time.Time {
+func (r RetryRequests) forDelivery(destination string) time.Time {
 	return later(r.Source, r.Destinations[destination])
 }
 
-// freedAt is when a delivery that is freed may be worked on: where a call may be under way, not
+// retryableAt is when a delivery that is to be retried may be worked on: where a call may be under way, not
 // before that has come to rest.
-func freedAt(row *v1alpha1.Delivery, now time.Time) time.Time {
+func retryableAt(row *v1alpha1.Delivery, now time.Time) time.Time {
 	if row.State == v1alpha1.DeliveryIntent || row.State == v1alpha1.DeliveryDead && uncertain(row) {
 		return settledAt(row, now)
 	}
 	return time.Time{}
 }
 
-// Release makes due what is freed of an item: the summary, or deliveries. An item that had failed
+// Apply makes due what the requests cover of an item: the summary, or deliveries. An item that had failed
 // starts anew, with its whole retry budget; what was judged against is judged again. It is part of
-// the write of the attempt, and says whether it has changed anything.
+// the write of the attempt, and reports whether it has changed anything.
 //
 // A delivery of which nobody knows whether it was published is looked for first, and given up again
 // where that cannot be done: who retries a thousand items has not looked for each of their posts.
-func (r Releases) Release(item *v1alpha1.FeedItem, now time.Time) bool {
-	if r.Frees(item) {
+func (r RetryRequests) Apply(item *v1alpha1.FeedItem, now time.Time) bool {
+	if r.Covers(item) {
 		reopen(item, now)
 		judgeAgain(item)
 		item.Status.Phase, item.Status.Reason = v1alpha1.PhaseDeferred, v1alpha1.ReasonNone
@@ -160,9 +160,9 @@ func (r Releases) Release(item *v1alpha1.FeedItem, now time.Time) bool {
 	}
 	freed := false
 	for i := range item.Status.Deliveries {
-		if row := &item.Status.Deliveries[i]; r.FreesDelivery(row) {
+		if row := &item.Status.Deliveries[i]; r.CoversDelivery(row) {
 			freed = true
-			releaseRow(row, now)
+			retryRow(row, now)
 		}
 	}
 	if freed {
@@ -172,7 +172,7 @@ func (r Releases) Release(item *v1alpha1.FeedItem, now time.Time) bool {
 	return freed
 }
 
-func releaseRow(row *v1alpha1.Delivery, now time.Time) {
+func retryRow(row *v1alpha1.Delivery, now time.Time) {
 	dead := row.State == v1alpha1.DeliveryDead
 	if dead {
 		row.FailedAttempts = 0
@@ -209,9 +209,9 @@ func judgeAgain(item *v1alpha1.FeedItem) {
 	}
 }
 
-// failedAt is when an attempt at a summary that ends now has failed: after every release that it
-// serves, so that none of them frees the item again.
-func (r Releases) failedAt(failures []v1alpha1.ProviderFailure, now time.Time) metav1.Time {
+// failedAt is when an attempt at a summary that ends now has failed: after every request that it
+// serves, so that none of them covers the item again.
+func (r RetryRequests) failedAt(failures []v1alpha1.ProviderFailure, now time.Time) metav1.Time {
 	served := r.Source
 	for _, failed := range failures {
 		served = later(served, r.Providers[failed.Name])
@@ -228,26 +228,26 @@ func (r Releases) failedAt(failures []v1alpha1.ProviderFailure, now time.Time) m
 // failedTogether gives the failures of providers in one attempt one time, by which they are told from
 // those of earlier attempts.
 func (o *Outcome) failedTogether(now time.Time) {
-	at := o.Releases.failedAt(o.ProviderFailures, now)
+	at := o.RetryRequests.failedAt(o.ProviderFailures, now)
 	o.ProviderFailures = slices.Clone(o.ProviderFailures)
 	for i := range o.ProviderFailures {
 		o.ProviderFailures[i].Time = at
 	}
 }
 
-// serve notes that a delivery which has failed just now, and not as before, has done so after the
-// releases that this attempt serves.
-func (r Releases) serve(row *v1alpha1.Delivery, before *v1alpha1.Failure, now time.Time) {
+// markServed notes that a delivery which has failed just now, and not as before, has done so after the
+// requests that this attempt serves.
+func (r RetryRequests) markServed(row *v1alpha1.Delivery, before *v1alpha1.Failure, now time.Time) {
 	if row.Failure == nil || row.Failure == before {
 		return
 	}
-	if released := r.ofDelivery(row.Destination); !released.IsZero() && !row.Failure.Time.Truncate(time.Second).After(released) {
+	if released := r.forDelivery(row.Destination); !released.IsZero() && !row.Failure.Time.Truncate(time.Second).After(released) {
 		row.Failure.Time = FailedAfter(released, now)
 	}
 }
 
-// FailedAfter returns the time of a failure that happens now, as it is to be noted where something
-// was cured or released at a time: after that, though failures are noted by the second only.
+// FailedAfter returns the time of a failure that happens now, as it is to be noted where
+// credentials were replaced or a retry was requested at a time: after that, though failures are noted by the second only.
 func FailedAfter(released, now time.Time) metav1.Time {
 	if at := now.Truncate(time.Second); released.IsZero() || at.After(released) {
 		return metav1.NewTime(now)
@@ -255,10 +255,10 @@ func FailedAfter(released, now time.Time) metav1.Time {
 	return metav1.NewTime(released.Truncate(time.Second).Add(time.Second))
 }
 
-// ReleasedAt returns when a release is noted that was asked for now, after one at last, of what failed
-// last at a time: after all those failures, which are noted by the second only, and clearly after
-// the release before.
-func ReleasedAt(last *metav1.MicroTime, failed, now time.Time) *metav1.MicroTime {
+// AfterFailures returns the time to record for a retry that was requested now, after the one before at
+// last, of what failed last at a time: after all those failures, which are noted by the second
+// only, and clearly after the request before.
+func AfterFailures(last *metav1.MicroTime, failed, now time.Time) *metav1.MicroTime {
 	released := now.Add(time.Microsecond)
 	if !released.After(failed) {
 		released = failed.Add(time.Microsecond)

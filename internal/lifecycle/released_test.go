@@ -38,16 +38,16 @@ func wholeSeconds(at *metav1.Time) *metav1.Time {
 	return &metav1.Time{Time: at.Truncate(time.Second)}
 }
 
-func ofSource(after time.Duration) lifecycle.Releases {
-	return lifecycle.Releases{Source: created.Add(after)}
+func ofSource(after time.Duration) lifecycle.RetryRequests {
+	return lifecycle.RetryRequests{Source: created.Add(after)}
 }
 
-func ofProvider(name string, after time.Duration) lifecycle.Releases {
-	return lifecycle.Releases{Providers: map[string]time.Time{name: created.Add(after)}}
+func ofProvider(name string, after time.Duration) lifecycle.RetryRequests {
+	return lifecycle.RetryRequests{Providers: map[string]time.Time{name: created.Add(after)}}
 }
 
-func ofDestination(name string, after time.Duration) lifecycle.Releases {
-	return lifecycle.Releases{Destinations: map[string]time.Time{name: created.Add(after)}}
+func ofDestination(name string, after time.Duration) lifecycle.RetryRequests {
+	return lifecycle.RetryRequests{Destinations: map[string]time.Time{name: created.Add(after)}}
 }
 
 // failedBy is the outcome of an attempt that has failed at providers.
@@ -86,7 +86,7 @@ func TestWhatAReleaseMakesDue(t *testing.T) {
 	download := lifecycle.Outcome{Failure: failure(v1alpha1.CategoryNetwork, true), Reason: v1alpha1.ReasonDownloadFailed}
 	for name, test := range map[string]struct {
 		item     func(*testing.T) *v1alpha1.FeedItem
-		releases lifecycle.Releases
+		releases lifecycle.RetryRequests
 		want     lifecycle.Action
 	}{
 		"a deferred item, of its source":                   {deferred, ofSource(time.Second), lifecycle.Summarize},
@@ -145,7 +145,7 @@ func TestAReleasedItemThatFailsAgain(t *testing.T) {
 		t.Fatalf("%s, %d retries", dead.Status.Phase, waits.Status.RetryCount)
 	}
 	outcome := failedBy(v1alpha1.CategoryAPI, "gemini")
-	outcome.Releases = ofProvider("gemini", time.Minute)
+	outcome.RetryRequests = ofProvider("gemini", time.Minute)
 	for item, want := range map[*v1alpha1.FeedItem]int32{dead: 0, waits: 3} {
 		began := item.DeepCopy()
 		if !lifecycle.SameAttempt(began, item) {
@@ -175,14 +175,14 @@ func TestAReleaseDecidesNothingAboutUncertainPosts(t *testing.T) {
 	if step := releases.Next(item, lifecycle.Next(item, now), now); step.Action != lifecycle.Deliver {
 		t.Fatalf("got %+v", step)
 	}
-	releases.Release(item, now)
+	releases.Apply(item, now)
 	checkConditions(t, item)
 	row := lifecycle.RowOf(item, here)
-	if !lifecycle.MustLook(row) || lifecycle.MayRepeat(row, false, now, 0) {
+	if !lifecycle.MustLookUp(row) || lifecycle.MayRepeat(row, false, now, 0) {
 		t.Fatalf("it is posted again: %+v", row)
 	}
 	outcome := result(row, unverifiable)
-	outcome.Releases = releases
+	outcome.RetryRequests = releases
 	settleDelivery(t, item, outcome, now)
 	if row.State != v1alpha1.DeliveryDead || item.Status.Reason != v1alpha1.ReasonDeliveryUncertain {
 		t.Errorf("%s, %s", row.State, item.Status.Reason)
@@ -203,18 +203,18 @@ func TestEachReleaseIsServedOnce(t *testing.T) {
 		if toDeliver {
 			item = toPost(here)
 		}
-		releases := lifecycle.Releases{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
+		releases := lifecycle.RetryRequests{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
 		pending := false // a release has come since the last attempt has ended
-		attempt := func(known lifecycle.Releases) {
+		attempt := func(known lifecycle.RetryRequests) {
 			category := rapid.SampledFrom([]v1alpha1.Category{v1alpha1.CategoryAPI, v1alpha1.CategoryValidation}).Draw(t, "category")
 			if !toDeliver {
 				outcome := failedBy(category, "gemini")
-				outcome.Releases, outcome.ProviderFailures[0].Time = known, metav1.NewTime(now)
+				outcome.RetryRequests, outcome.ProviderFailures[0].Time = known, metav1.NewTime(now)
 				lifecycle.Settle(item, outcome, usual, now)
 			} else {
-				known.Release(item, now)
+				known.Apply(item, now)
 				outcome := result(intend(item, here, now), failed(category, now))
-				outcome.Releases = known
+				outcome.RetryRequests = known
 				lifecycle.SettleDelivery(item, outcome, posting, now)
 			}
 			checkConditions(t, item)
@@ -242,7 +242,7 @@ func TestEachReleaseIsServedOnce(t *testing.T) {
 					if !last.IsZero() {
 						before = &metav1.MicroTime{Time: last}
 					}
-					return lifecycle.ReleasedAt(before, lifecycle.LastFailure(item), now).Time
+					return lifecycle.AfterFailures(before, lifecycle.LastFailure(item), now).Time
 				}
 				switch {
 				case rapid.Bool().Draw(t, "of the source"):
@@ -270,8 +270,8 @@ func TestAReleaseThatDoesNotConcernAnItemChangesNothing(t *testing.T) {
 	item := toPost(here, there)
 	deliver(t, item, here, created, failed(v1alpha1.CategoryAuth, created))
 	before := item.DeepCopy()
-	for _, releases := range []lifecycle.Releases{{}, ofSource(-time.Second), ofDestination(there, time.Hour), ofProvider("gemini", time.Hour)} {
-		if releases.Release(item, created.Add(time.Hour)) {
+	for _, releases := range []lifecycle.RetryRequests{{}, ofSource(-time.Second), ofDestination(there, time.Hour), ofProvider("gemini", time.Hour)} {
+		if releases.Apply(item, created.Add(time.Hour)) {
 			t.Error("it was released")
 		}
 		if diff := cmp.Diff(before, item); diff != "" {

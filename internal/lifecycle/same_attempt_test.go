@@ -23,7 +23,7 @@ func TestSameAttemptLooksAtEverythingThatAnAttemptChanges(t *testing.T) {
 			lifecycle.Settle(item, lifecycle.Outcome{Failure: failure(v1alpha1.CategoryAPI, true)}, usual, created)
 		}
 		token("again")(item)
-		lifecycle.Release(item, usual, created)
+		lifecycle.RetryNow(item, usual, created)
 		return item
 	}
 	for name, change := range map[string]func(*v1alpha1.FeedItem){

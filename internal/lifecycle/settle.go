@@ -30,22 +30,22 @@ type Outcome struct {
 	Destinations []v1alpha1.DestinationReference
 	// Intents are the deliveries that are made right after the outcome is written down.
 	Intents []Intent
-	// Skipped says why the item needs no summary.
+	// Skipped is why the item needs no summary.
 	Skipped v1alpha1.Reason
 	// AlreadyPosted are the destinations that have a post of the entry already.
 	AlreadyPosted []AlreadyPosted
 	// Failure that ended the attempt.
 	Failure *v1alpha1.Failure
-	// Untried says that not every provider of the chain has failed: others were down, and not called.
+	// Untried is set if not every provider of the chain has failed: others were down, and not called.
 	Untried bool
 	// Reason that goes with the failure, while the item may be tried again.
 	Reason v1alpha1.Reason
 	// ProviderFailures of this attempt, also of a chain that delivered in the end.
 	ProviderFailures []v1alpha1.ProviderFailure
-	// RetryAfter is how long the other side asked to be left alone.
+	// RetryAfter is how long the other side asked for a pause.
 	RetryAfter time.Duration
-	// Releases that are known when the attempt ends: it serves them.
-	Releases Releases
+	// RetryRequests that are known when the attempt ends: it serves them.
+	RetryRequests RetryRequests
 }
 
 // Intent is a delivery that is about to be made: see Intend.
@@ -63,7 +63,7 @@ type AlreadyPosted struct{ Destination, URL string }
 // done again on a newer version of the item.
 func Settle(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time) {
 	status := &item.Status
-	outcome.Releases.Release(item, now)
+	outcome.RetryRequests.Apply(item, now)
 	outcome.failedTogether(now)
 	retry := nextRetry(status)
 	status.LastCheckTime = &metav1.Time{Time: now}
@@ -111,7 +111,7 @@ func summarized(item *v1alpha1.FeedItem, outcome Outcome, now time.Time) {
 func noteAlreadyPosted(item *v1alpha1.FeedItem, posts []AlreadyPosted) {
 	for _, post := range posts {
 		if row := RowOf(item, post.Destination); row != nil && row.State == v1alpha1.DeliveryQueued {
-			already(row, post.URL)
+			alreadyMade(row, post.URL)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time
 	} else if status.RetryCount < math.MaxInt32 {
 		status.RetryCount++
 	}
-	status.LastFailureTime = new(outcome.Releases.failedAt(outcome.ProviderFailures, now))
+	status.LastFailureTime = new(outcome.RetryRequests.failedAt(outcome.ProviderFailures, now))
 	status.Failure = outcome.Failure.DeepCopy()
 
 	if outcome.Failure.Category == v1alpha1.CategoryUnknown && outcome.Failure.Stage != v1alpha1.StageArticle {
@@ -201,7 +201,7 @@ func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time
 	status.NextRetryTime = roundUp(now.Add(wait))
 }
 
-// FailedForGood says whether a provider has failed for good at the summary of an item: it refuses it, or has failed for as many
+// FailedForGood reports whether a provider has failed for good at the summary of an item: it refuses it, or has failed for as many
 // retries as there are. While all others are down it is not asked again: they are waited for, which is no attempt (R3.6, R3.12).
 // A forced retry forgets it. Refused credentials are a matter of the provider, and not of the item.
 func FailedForGood(item *v1alpha1.FeedItem, provider string, policy Policy) bool {
@@ -222,7 +222,7 @@ func FailedForGood(item *v1alpha1.FeedItem, provider string, policy Policy) bool
 	return false
 }
 
-// finalReason says why an item failed for good: because its retries are used up, or because the
+// finalReason returns why an item failed for good: because its retries are used up, or because the
 // failure itself is one that no retry cures.
 func finalReason(outcome Outcome, retryable bool) v1alpha1.Reason {
 	if retryable {
@@ -242,17 +242,17 @@ func finalReason(outcome Outcome, retryable bool) v1alpha1.Reason {
 	return v1alpha1.ReasonRetryLimitExceeded
 }
 
-// Release does what a forced retry, or a cure, asks for, before the attempt itself: the item is due
+// RetryNow prepares an item for a requested retry, or one for new credentials, before the attempt itself: the item is due
 // now. One that was finished starts anew, with its whole retry budget; what was skipped is judged
 // again. The token is noted with it, so that it never acts twice.
-func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
+func RetryNow(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 	status := &item.Status
 	byPerson := forced(item)
 	reopen(item, now)
 	status.Reason = v1alpha1.ReasonNone
 	noteToken(status, Token(item))
 	if status.Summary != nil {
-		releaseDeliveries(item, byPerson, now)
+		retryDeliveries(item, byPerson, now)
 		progress(item, now)
 		return
 	}
@@ -267,7 +267,7 @@ func Release(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 }
 
 // Hold notes that what the item needs is unavailable. It is not an attempt and costs no retry.
-// It says whether the status has changed.
+// It reports whether the status has changed.
 func Hold(item *v1alpha1.FeedItem, message string, now time.Time) bool {
 	if item.Terminal() {
 		return false
@@ -281,7 +281,7 @@ func Hold(item *v1alpha1.FeedItem, message string, now time.Time) bool {
 	return true
 }
 
-// SameAttempt says whether the item still stands where an attempt found it, so that the attempt's
+// SameAttempt reports whether the item still stands where an attempt found it, so that the attempt's
 // outcome may be written on it. Annotations and conditions may have changed meanwhile.
 func SameAttempt(began, live *v1alpha1.FeedItem) bool {
 	a, b := &began.Status, &live.Status

@@ -290,7 +290,7 @@ func TestWhoHasFailedForGoodIsKnown(t *testing.T) {
 			if lifecycle.FailedForGood(item, "one", usual) {
 				t.Error("it has, although a person wants it to be asked")
 			}
-			lifecycle.Release(item, usual, now)
+			lifecycle.RetryNow(item, usual, now)
 			if lifecycle.FailedForGood(item, "one", usual) {
 				t.Error("it has, although a person has released the item")
 			}

@@ -22,7 +22,7 @@ func TestWhatMayHaveBeenPostedHasHalfAMinuteToSettle(t *testing.T) {
 	ended := created.Add(10 * time.Second)
 	release := func(_ *testing.T, item *v1alpha1.FeedItem) {
 		token("again")(item)
-		lifecycle.Release(item, usual, ended)
+		lifecycle.RetryNow(item, usual, ended)
 	}
 	for name, then := range map[string]func(*testing.T, *v1alpha1.FeedItem){
 		"nobody has seen its end": func(*testing.T, *v1alpha1.FeedItem) {},
@@ -36,7 +36,7 @@ func TestWhatMayHaveBeenPostedHasHalfAMinuteToSettle(t *testing.T) {
 		},
 		"a person wants all of its source retried": func(t *testing.T, item *v1alpha1.FeedItem) {
 			settleDelivery(t, item, result(lifecycle.RowOf(item, here), failed(v1alpha1.CategoryNetwork, ended), isUncertain), ended)
-			lifecycle.Releases{Source: ended.Add(time.Second)}.Release(item, ended.Add(time.Second))
+			lifecycle.RetryRequests{Source: ended.Add(time.Second)}.Apply(item, ended.Add(time.Second))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestWhatMayHaveBeenPostedHasHalfAMinuteToSettle(t *testing.T) {
 			if row = lifecycle.RowOf(item, here); row.State != v1alpha1.DeliveryIntent {
 				t.Fatalf("delivery %+v", row)
 			}
-			for _, releases := range []lifecycle.Releases{{}, {Source: ended.Add(time.Minute)}} {
+			for _, releases := range []lifecycle.RetryRequests{{}, {Source: ended.Add(time.Minute)}} {
 				early := settled.Add(-time.Second)
 				if step := releases.Next(item, lifecycle.Next(item, early), early); step.Action != lifecycle.Wait || !step.Until.Equal(settled) {
 					t.Errorf("a second before it has settled: %+v, want to wait until %s", step, settled)

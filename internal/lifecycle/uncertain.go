@@ -25,13 +25,13 @@ const TrustKeyFor = 50 * time.Minute
 // published.
 const TypeUncertain = string(v1alpha1.ReasonDeliveryUncertain)
 
-// MustLook says that a delivery may have been published already, so that the other side has to be
+// MustLookUp reports whether a delivery may have been published already, so that the other side has to be
 // asked before it is posted.
-func MustLook(row *v1alpha1.Delivery) bool {
+func MustLookUp(row *v1alpha1.Delivery) bool {
 	return row.State == v1alpha1.DeliveryIntent || row.State == v1alpha1.DeliveryQueued && uncertain(row)
 }
 
-// MayRepeat says of a delivery that may have been published, and where the other side cannot be
+// MayRepeat reports for a delivery that may have been published, and where the other side cannot be
 // asked, that it may be posted again because its key protects it. It has been known to be attempted for some time, whatever time
 // it is: now may be by a clock that was set back since.
 func MayRepeat(row *v1alpha1.Delivery, keyHonoured bool, now time.Time, known time.Duration) bool {
@@ -55,7 +55,7 @@ func repeatAt(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPo
 	return next
 }
 
-// Postpones says that a delivery that may have been published, and is protected by its key, is not
+// Postpones reports whether a delivery that may have been published, and is protected by its key, is not
 // to be posted again yet, or not any more.
 func Postpones(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy, now time.Time) bool {
 	at := repeatAt(row, item, policy)
@@ -101,7 +101,7 @@ func CheckedAt(item *v1alpha1.FeedItem, now time.Time) time.Time {
 
 // abandon ends a delivery of which nobody can say whether it was published.
 func abandon(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, now time.Time) {
-	message := "Not known whether this was posted to " + row.Destination + ": no answer came, and what was posted " +
+	message := "Unknown whether this was posted to " + row.Destination + ": no answer came, and what was posted " +
 		"there could not be looked up. Look there before you retry it"
 	failed := &v1alpha1.Failure{
 		Category: v1alpha1.CategoryUnknown, Type: TypeUncertain, Message: message,

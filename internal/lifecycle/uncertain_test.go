@@ -16,19 +16,19 @@ func TestOnlyWhatMayHaveBeenPublishedIsLookedFor(t *testing.T) {
 	t.Parallel()
 	item := toPost(here)
 	row := lifecycle.RowOf(item, here)
-	if lifecycle.MustLook(row) {
+	if lifecycle.MustLookUp(row) {
 		t.Error("what was never posted is looked for")
 	}
 	settleDelivery(t, item, result(intend(item, here, created), failed(v1alpha1.CategoryRateLimit, created)), created)
-	if lifecycle.MustLook(row) {
+	if lifecycle.MustLookUp(row) {
 		t.Error("what was refused is looked for")
 	}
 	settleDelivery(t, item, result(intend(item, here, created), failed(v1alpha1.CategoryAPI, created), isUncertain), created)
-	if !lifecycle.MustLook(row) {
+	if !lifecycle.MustLookUp(row) {
 		t.Error("what may have been published is not looked for")
 	}
 	settleDelivery(t, item, result(row, posted), created)
-	if lifecycle.MustLook(row) {
+	if lifecycle.MustLookUp(row) {
 		t.Error("what is done is looked for")
 	}
 }
@@ -81,7 +81,7 @@ func TestAProtectedDeliveryWaitsForItsRetry(t *testing.T) {
 	if !lifecycle.Postpones(row, item, posting, at.Add(-time.Second)) || lifecycle.Postpones(row, item, posting, at) {
 		t.Errorf("it is not posted again at %s", at)
 	}
-	if !lifecycle.MustLook(row) {
+	if !lifecycle.MustLookUp(row) {
 		t.Error("it is forgotten that it may have been published")
 	}
 }
@@ -113,7 +113,7 @@ func TestARepeatedPostStaysInDoubt(t *testing.T) {
 					t.Errorf("%s/%s while it is posted again", item.Status.Phase, item.Status.Reason)
 				}
 				settleDelivery(t, item, result(row, outcome...), repeated)
-				if row.State != v1alpha1.DeliveryIntent || !lifecycle.MustLook(row) {
+				if row.State != v1alpha1.DeliveryIntent || !lifecycle.MustLookUp(row) {
 					t.Errorf("%s: the earlier attempt is forgotten", row.State)
 				}
 				if !row.FirstAttemptTime.Time.Equal(created) {

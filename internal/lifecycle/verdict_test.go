@@ -106,7 +106,7 @@ func TestAVerdictIsKeptWhenTheSummaryFails(t *testing.T) {
 		t.Errorf("verdict %+v on %q", item.Status.Screening, item.Status.ArticleHash)
 	}
 	token("again")(item)
-	lifecycle.Release(item, usual, created)
+	lifecycle.RetryNow(item, usual, created)
 	if !item.Status.Screening.Passed() || item.Status.ArticleHash != "abc" {
 		t.Errorf("after a forced retry: verdict %+v on %q", item.Status.Screening, item.Status.ArticleHash)
 	}
@@ -141,7 +141,7 @@ func TestASkippedItemIsJudgedAgainWhenForced(t *testing.T) {
 			if step := lifecycle.Next(item, created); step.Action != lifecycle.Reset {
 				t.Fatalf("%+v", step)
 			}
-			lifecycle.Release(item, usual, created)
+			lifecycle.RetryNow(item, usual, created)
 			checkConditions(t, item)
 			status := &item.Status
 			if status.Screening != nil || status.ArticleHash != "" || status.Reason != v1alpha1.ReasonNone {

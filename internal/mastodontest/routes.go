@@ -43,7 +43,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// authorized says whether a request has the token.
+// authorized reports whether a request has the token.
 func (s *Server) authorized(r *http.Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

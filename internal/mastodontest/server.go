@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Keys says what a server does with an Idempotency-Key that it has seen within an hour.
+// Keys are what a server does with an Idempotency-Key that it has seen within an hour.
 type Keys int
 
 const (
@@ -54,7 +54,7 @@ type Options struct {
 	// Version is what the server says of itself. Default: Mastodon. What contains "GoToSocial" counts
 	// and refuses as GoToSocial does.
 	Version string
-	// Keys says what becomes of an Idempotency-Key that is used again.
+	// Keys are what becomes of an Idempotency-Key that is used again.
 	Keys Keys
 	// PostsPerWindow is how many requests to post are taken in a Window; more are answered with 429.
 	// 0 takes all, and says 300 in the headers.
@@ -83,7 +83,7 @@ type Post struct {
 	CreatedAt time.Time
 	// EditedAt is zero while the post is as it was published.
 	EditedAt time.Time
-	// Boost says that it is another account's post, which this account has boosted.
+	// Boost is set if it is another account's post, which this account has boosted.
 	Boost bool
 }
 

@@ -35,7 +35,7 @@ type Notifier struct {
 	Writes     *itemwrites.Writes
 	Background *queue.Background
 
-	UnderWay queue.UnderWay
+	InFlight queue.InFlight
 }
 
 // Notification is one that is due, and what its sending takes of the object that it is on. The functions are
@@ -44,19 +44,19 @@ type Notification struct {
 	v1alpha1.Notification
 	About client.Object
 	Rank  schedule.Rank
-	// Text reads again whether it is still to be sent, right before that, and says what; nil: not any more.
+	// Text reads again whether it is still to be sent, right before that, and reports what; nil: not any more.
 	Text func(context.Context) (*destination.Notice, error)
-	// Held says whether what comes of a call could not be written down; nil: as of the items of its namespace.
+	// Held reports whether what comes of a call could not be written down; nil: as of the items of its namespace.
 	Held func(context.Context) bool
 	// Began is told when the call begins.
 	Began func(time.Time)
 	// Record writes down what an attempt has come to.
 	Record func(context.Context, lifecycle.NotificationOutcome) error
-	// LookAgain has the object looked at again after a while.
-	LookAgain func(after time.Duration)
+	// RequeueAfter has the object looked at again after a while.
+	RequeueAfter func(after time.Duration)
 }
 
-// StillQueued says whether a notification still stands as it did when it was begun.
+// StillQueued reports whether a notification still stands as it did when it was begun.
 func StillQueued(row, began *v1alpha1.Notification) bool {
 	return row != nil && row.State == v1alpha1.NotificationQueued && row.Key == began.Key && row.FailedAttempts == began.FailedAttempts
 }
@@ -89,7 +89,7 @@ func (n *Notifier) Begin(ctx context.Context, turn *schedule.Turn, told *Notific
 	if l.Publisher == nil { // it was opened or closed just now
 		return now.Add(time.Second), nil
 	}
-	if !n.UnderWay.Begin(told.About, told.Destination) {
+	if !n.InFlight.Begin(told.About, told.Destination) {
 		return time.Time{}, nil
 	}
 	handed := l.HandOver(turn)
@@ -109,15 +109,15 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 			log.Error(panicked, "Notification panicked", "stack", panicked.Stack)
 		}
 		l.GiveBack()
-		n.UnderWay.End(told.About, told.Destination)
-		told.LookAgain(wait)
+		n.InFlight.End(told.About, told.Destination)
+		told.RequeueAfter(wait)
 	}()
 	if ctx.Err() != nil || n.Writes.Held(told.About.GetNamespace()) && (told.Held == nil || told.Held(ctx)) { // what comes of a call could not be written down
 		return
 	}
 	notice, err := told.Text(ctx) // from here on nobody else is at it
 	if err != nil {
-		log.Error(err, "Notification could not be made")
+		log.Error(err, "Failed to compose a notification")
 		return
 	}
 	if notice == nil { // what was read of its object was old
@@ -149,7 +149,7 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 			wait = 0
 			return
 		}
-		log.Error(err, "Notification could not be written down")
+		log.Error(err, "Failed to update status with a notification")
 		if !itemwrites.WorthKeeping(err) {
 			return
 		}
@@ -168,8 +168,8 @@ func visibilityOf(described *v1alpha1.FeedDestination) string {
 	return string(described.Spec.Mastodon.Visibility)
 }
 
-// NotConfidential says why a destination is not told of failures.
+// NotConfidential returns why a destination is not told of failures.
 func NotConfidential(destination string) string {
-	return fmt.Sprintf("FeedDestination %q is told nothing: everybody could read it. "+
+	return fmt.Sprintf("FeedDestination %q gets no notifications: its posts are public. "+
 		"Set its spec.mastodon.visibility to direct or private, or name another one in spec.notifications of the source", destination)
 }

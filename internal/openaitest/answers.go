@@ -67,7 +67,7 @@ func HTML() Answer { return aitest.HTML(http.StatusOK) }
 // Hang is no answer until the request ends.
 func Hang() Answer { return aitest.Hang() }
 
-// Throttled says that too much was asked within a minute, and in whole seconds how long not to ask
+// Throttled reports that too much was asked within a minute, and in whole seconds how long not to ask
 // again; 0 leaves that out.
 func Throttled(retryAfter time.Duration) Answer {
 	answer := Error(http.StatusTooManyRequests, "tokens", "rate_limit_exceeded",
@@ -79,13 +79,13 @@ func Throttled(retryAfter time.Duration) Answer {
 	return answer.WithHeader("Retry-After", strconv.FormatInt(seconds, 10))
 }
 
-// QuotaSpent says that the money of the account is spent.
+// QuotaSpent reports that the money of the account is spent.
 func QuotaSpent() Answer {
 	return Error(http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota",
 		"You exceeded your current quota, please check your plan and billing details.")
 }
 
-// Overloaded says that too many others ask.
+// Overloaded reports that too many others ask.
 func Overloaded() Answer {
 	return Error(http.StatusServiceUnavailable, "server_error", "server_is_overloaded", "The server is overloaded. Please try again later.")
 }
@@ -95,29 +95,29 @@ func Internal() Answer {
 	return Error(http.StatusInternalServerError, "server_error", "", "The server had an error while processing your request. Sorry about that!")
 }
 
-// TooLong says that the model takes less text.
+// TooLong reports that the model takes less text.
 func TooLong() Answer {
 	return Error(http.StatusBadRequest, typeInvalidRequest, "context_length_exceeded",
 		"Your input exceeds the context window of this model. Please adjust your input and try again.")
 }
 
-// ModelGone says that there is no such model.
+// ModelGone reports that there is no such model.
 func ModelGone() Answer {
 	return Error(http.StatusNotFound, typeInvalidRequest, "model_not_found", "The model `gpt-3` does not exist or you do not have access to it.")
 }
 
-// NoSuchPath says that the API has no such method.
+// NoSuchPath reports that the API has no such method.
 func NoSuchPath() Answer {
 	return Error(http.StatusNotFound, typeInvalidRequest, "", "Invalid URL (GET /v1/model)")
 }
 
-// KeyInvalid says that the key is none.
+// KeyInvalid reports that the key is none.
 func KeyInvalid() Answer {
 	return Error(http.StatusUnauthorized, typeInvalidRequest, "invalid_api_key",
 		"Incorrect API key provided: sk-proj-****************abcd. You can find your API key at https://platform.openai.com/account/api-keys.")
 }
 
-// Unsupported says that the model does not take a parameter, and what to do.
+// Unsupported reports that the model does not take a parameter, and what to do.
 func Unsupported(param, advice string) Answer {
 	return document(http.StatusBadRequest, object{"error": object{
 		"message": "Unsupported parameter: '" + param + "' is not supported with this model. " + advice,

@@ -70,7 +70,7 @@ type Parameters struct {
 		// Type is json_schema, json_object or empty.
 		Type       string `json:"type"`
 		JSONSchema struct {
-			// Strict says that the schema is to be followed strictly.
+			// Strict is set if the schema is to be followed strictly.
 			Strict bool `json:"strict"`
 			Schema struct {
 				Properties map[string]json.RawMessage `json:"properties"`

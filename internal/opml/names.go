@@ -51,7 +51,7 @@ func Name(title, address string) string {
 	return "feed-" + shortHash(address)
 }
 
-// slug makes a name of words, and says whether most of their letters are in it.
+// slug makes a name of words, and reports whether most of their letters are in it.
 func slug(words string) (name string, whole bool) {
 	words = norm.NFKD.String(spelled.Replace(norm.NFC.String(strings.ToLower(words))))
 	var out strings.Builder

@@ -53,6 +53,6 @@ type Skipped struct {
 	Title string
 	// Why, for a person; never with a credential.
 	Why string
-	// Refused says that the entry is a feed, and cannot be read as it is: a person has to do something.
+	// Refused is set if the entry is a feed, and cannot be read as it is: a person has to do something.
 	Refused bool
 }

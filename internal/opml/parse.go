@@ -145,7 +145,7 @@ func (p *parser) skip(entry Skipped) {
 // attributes are what an outline says of itself.
 type attributes struct {
 	Feed
-	// noFeed says why it is no subscription.
+	// noFeed is why it is no subscription.
 	noFeed string
 }
 

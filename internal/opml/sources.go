@@ -74,7 +74,7 @@ func Feeds(sources []v1alpha1.FeedSource) []Feed {
 
 func isName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 
-// feedURL returns the URL of a feed as the API takes it. The error says for a person why it does not,
+// feedURL returns the URL of a feed as the API takes it. The error explains why it does not,
 // without the URL, which may hold a password.
 func feedURL(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)

@@ -39,7 +39,7 @@ func (r *answerRoom) Grow(bytes int64) error {
 		return r.Room.Grow(bytes)
 	}
 	r.taken += bytes
-	r.Take(bytes)
+	r.Charge(bytes)
 	return nil
 }
 

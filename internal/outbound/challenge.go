@@ -57,7 +57,7 @@ func challengeBy(header http.Header) (guard string, is bool) {
 	return "", false
 }
 
-// mayBeChallenge says whether the page of an answer is worth a look: where it is what challenges are sent
+// mayBeChallenge reports whether the page of an answer is worth a look: where it is what challenges are sent
 // with.
 func mayBeChallenge(answer *http.Response) bool {
 	switch answer.StatusCode {

@@ -31,7 +31,7 @@ const maxTrusted = 256 << 10
 // errTooLarge is for a body that is larger than its limit.
 var errTooLarge = errors.New("the body is larger than its limit")
 
-// encodingError says that the body of an answer is not in the form that its header speaks of.
+// encodingError means that the body of an answer is not in the form that its header speaks of.
 type encodingError struct {
 	problem string
 	err     error

@@ -133,7 +133,7 @@ func bodyFailure(ctx context.Context, at target, limit int64, timeout time.Durat
 // the other side.
 func fullFailure(err error) *failure.Error {
 	return failure.Wrap(v1alpha1.CategoryNetwork, failure.TypeNoRoom,
-		"The operator holds as many documents in memory as it may. This one is asked for again in a moment.", err)
+		"The operator's memory for documents is full. This one is requested again in a moment.", err)
 }
 
 // isOversized finds the errors by which net/http ends headers without end, and answers that
@@ -169,7 +169,7 @@ func isBroken(err error) bool {
 		strings.HasPrefix(text, "net/http: cannot rewind body")
 }
 
-// isDial says that an error is of making a connection. The time-out of a net.Dialer passes for
+// isDial reports whether an error is of making a connection. The time-out of a net.Dialer passes for
 // context.DeadlineExceeded.
 func isDial(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)

@@ -82,7 +82,7 @@ func unmapped(networks []netip.Prefix) []netip.Prefix {
 	return out
 }
 
-// refusedError says that the guard did not let a connection be made. Its text can be shown to anybody:
+// refusedError means that the guard did not let a connection be made. Its text can be shown to anybody:
 // what address a name has inside is nobody's business but that of those who run the operator.
 type refusedError struct {
 	address netip.Addr
@@ -92,7 +92,7 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return "the address is refused" }
 
-// message says what to do.
+// message returns what to do.
 func (e *refusedError) message(host string) string {
 	return fmt.Sprintf("The address of %s is private, reserved or denied, and therefore refused. If it is meant to be reached, "+
 		"ask those who run the operator: its log has the address, and --allow-cidr allows it.", host)

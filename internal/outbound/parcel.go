@@ -191,7 +191,7 @@ func (p *parcel) open(ctx context.Context, limit int64, room *budget.Room, weigh
 }
 
 // attempt waits for its turn, unpacks a parcel and has it used, if that takes no more memory than was granted, or all that
-// there is. Else it says how much it takes. What was granted is given back whatever happens, also where that panics.
+// there is. Else it reports how much it takes. What was granted is given back whatever happens, also where that panics.
 func (p *parcel) attempt(ctx context.Context, limit, need int64, room *budget.Room, weigh func(body []byte) int64,
 	use func(body []byte) error,
 ) (more int64, err error) {

@@ -17,9 +17,9 @@ const maxRedirects = 10
 // http.Client, which sends the caller's headers on to other hosts.
 type trail struct {
 	start, at target
-	// home says that the exchange has never left the origin that it began at.
+	// home is set if the exchange has never left the origin that it began at.
 	home bool
-	// permanent says that each redirect so far was permanent.
+	// permanent is set if each redirect so far was permanent.
 	permanent bool
 	visited   map[string]struct{}
 }

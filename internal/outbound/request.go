@@ -52,7 +52,7 @@ type Request struct {
 	// Room is what the document takes of the memory for documents, for as long as Get or Read last. Default: one
 	// of nobody's.
 	Room *budget.Room
-	// Weigh says how much memory the function takes that Read calls, in bytes, beside the body. Default: next to
+	// Weigh returns how much memory the function takes that Read calls, in bytes, beside the body. Default: next to
 	// nothing.
 	Weigh func(contentType string, body []byte) int64
 	// Received is called when the network is not needed any more, because the answer is there. What follows waits
@@ -71,7 +71,7 @@ type Response struct {
 	Body []byte
 	// URL that answered in the end, without user info.
 	URL string
-	// Home says that what answered was sent the Header of the request and the user info of its URL: no redirect has
+	// Home is set if what answered was sent the Header of the request and the user info of its URL: no redirect has
 	// left the scheme, host and port of that.
 	Home bool
 	// MovedTo is where the document is now, without user info; set when there was a redirect and

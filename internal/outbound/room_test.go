@@ -233,15 +233,15 @@ func TestAnswersOfServicesAreCounted(t *testing.T) {
 	for more := true; more; {
 		more = full.Grow(64<<10) == nil
 	}
-	full.Take(1 << 20)
+	full.Charge(1 << 20)
 	taken := memory.Usage()
 	for name, test := range map[string]struct {
 		owner, answer, want string
 	}{
 		"a usual answer":                {"tenant", `{"choices":[{"message":{"content":"` + strings.Repeat("A sentence. ", 2_000) + `"}}]}`, ""},
 		"a million empty objects":       {"other", `{"choices":[` + strings.Repeat("{},", 1<<20) + `{}]}`, "more values"},
-		"many values, and no room":      {"tenant", `{"choices":[` + strings.Repeat("{},", 3_000) + `{}]}`, "as many documents in memory"},
-		"much text, and no room for it": {"tenant", `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, "as many documents in memory"},
+		"many values, and no room":      {"tenant", `{"choices":[` + strings.Repeat("{},", 3_000) + `{}]}`, "memory for documents is full"},
+		"much text, and no room for it": {"tenant", `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, "memory for documents is full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.answer) })

@@ -121,7 +121,7 @@ func (t *Transport) outgoing(ctx context.Context, request *http.Request, at targ
 	return outgoing
 }
 
-// isSafe says of a method that it asks for no effect (RFC 9110, section 9.2.1).
+// isSafe reports for a method that it asks for no effect (RFC 9110, section 9.2.1).
 func isSafe(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:

@@ -38,7 +38,7 @@ type State struct {
 	Providers    []v1alpha1.AIProvider
 	Destinations []v1alpha1.FeedDestination
 	Now          time.Time
-	// Everywhere says that the objects are of several namespaces, so that these are told.
+	// Everywhere is set if the objects are of several namespaces, so that these are told.
 	Everywhere bool
 }
 
@@ -84,13 +84,13 @@ func (w *writer) sources() {
 		w.line("There is no FeedSource here. `kubectl feed preview URL` shows what one would do.")
 		return
 	}
-	rows := [][]string{{"SOURCE", "LAST POLL", "NEXT POLL", "OPEN", "DONE", "FAILED", "HOW IT IS"}}
+	rows := [][]string{{"SOURCE", "LAST POLL", "NEXT POLL", "OPEN", "DONE", "FAILED", "STATUS"}}
 	for i := range w.Sources {
 		source := &w.Sources[i]
 		counts := w.countsOf(source)
 		rows = append(rows, []string{
 			w.name(source), w.ago(source.Status.LastPollTime), w.nextPoll(source),
-			fmt.Sprint(counts.Active()), fmt.Sprint(counts.Processed), fmt.Sprint(counts.Failed), howItIs(source, counts),
+			fmt.Sprint(counts.Active()), fmt.Sprint(counts.Processed), fmt.Sprint(counts.Failed), statusText(source, counts),
 		})
 	}
 	w.table(rows)
@@ -124,8 +124,8 @@ func count(counts *v1alpha1.ItemCounts, phase v1alpha1.Phase) {
 	}
 }
 
-// howItIs says what is wrong with a source, or that nothing is.
-func howItIs(source *v1alpha1.FeedSource, items v1alpha1.ItemCounts) string {
+// statusText returns what is wrong with a source, or that nothing is.
+func statusText(source *v1alpha1.FeedSource, items v1alpha1.ItemCounts) string {
 	conditions := source.Status.Conditions
 	said := "not seen by the operator yet: is it running?"
 	if items != (v1alpha1.ItemCounts{}) {
@@ -161,7 +161,7 @@ func (w *writer) nextPoll(source *v1alpha1.FeedSource) string {
 	return w.in(polling.Due(timing))
 }
 
-// ended says whether a source is not polled until a person changes something, which nobody has yet. One
+// ended reports whether a source is not polled until a person changes something, which nobody has yet. One
 // that is gone is polled once more where that is asked for.
 func ended(source *v1alpha1.FeedSource) bool {
 	stalled := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionStalled)
@@ -192,7 +192,7 @@ func (w *writer) items() {
 	oldest := slices.MinFunc(open, func(a, b *v1alpha1.FeedItem) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	w.line("The oldest that is not done, for %s: %s, %s", w.since(oldest.CreationTimestamp.Time), w.name(oldest), w.why(oldest))
+	w.line("Oldest unfinished item, for %s: %s, %s", w.since(oldest.CreationTimestamp.Time), w.name(oldest), w.why(oldest))
 	reasons := map[v1alpha1.Reason]int{}
 	for _, item := range open {
 		reasons[item.Status.Reason]++
@@ -204,11 +204,11 @@ func (w *writer) items() {
 		}
 	}
 	if slices.Sort(said); len(said) > 0 {
-		w.line("What they wait for: %s", strings.Join(said, ", "))
+		w.line("Waiting for: %s", strings.Join(said, ", "))
 	}
 }
 
-// why says how an item is, in words.
+// why returns how an item is, in words.
 func (w *writer) why(item *v1alpha1.FeedItem) string {
 	said := strings.ToLower(string(cmp.Or(item.Status.Phase, v1alpha1.PhaseUnprocessed)))
 	if item.Status.Reason != v1alpha1.ReasonNone {
@@ -218,12 +218,12 @@ func (w *writer) why(item *v1alpha1.FeedItem) string {
 		said += ": " + terminal.Line(message)
 	}
 	if next := item.Status.NextRetryTime; next != nil && next.After(w.Now) && !item.Terminal() {
-		said = strings.TrimRight(said, ".") + ". Next try " + w.in(next.Time)
+		said = strings.TrimRight(said, ".") + ". Next retry " + w.in(next.Time)
 	}
 	return said
 }
 
-// messageOf says what went wrong with an item last, or what it waits for.
+// messageOf returns what went wrong with an item last, or what it waits for.
 func messageOf(item *v1alpha1.FeedItem) string {
 	if item.Status.Failure != nil {
 		return item.Status.Failure.Message
@@ -264,8 +264,8 @@ func (w *writer) failed() {
 	if more := len(dead) - listed; more > 0 {
 		w.line("and %d more: kubectl get feeditems --field-selector status.phase=Failed", more)
 	}
-	w.line("Once what is wrong is mended: kubectl feed retry NAME, or kubectl feed retry --all --failed.")
-	w.line("Those that failed for credentials come back by themselves.")
+	w.line("After fixing the cause: kubectl feed retry NAME, or kubectl feed retry --all --failed.")
+	w.line("Items that failed for credentials are retried automatically.")
 	if slices.ContainsFunc(dead, func(item *v1alpha1.FeedItem) bool { return item.Status.Reason == v1alpha1.ReasonDeliveryUncertain }) {
 		w.line("DeliveryUncertain: look first whether the post is there; a retry posts it again.")
 	}

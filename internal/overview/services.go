@@ -55,14 +55,14 @@ func (w *writer) destinationRows() []service {
 	return all
 }
 
-// serviceOf says whether a service can be called. One that is ready may pause for a moment all the same.
+// serviceOf reports whether a service can be called. One that is ready may pause for a moment all the same.
 func (w *writer) serviceOf(object metav1.Object, status *v1alpha1.ServiceStatus) service {
-	said := service{name: w.name(object), until: "somebody mends it", why: "not seen by the operator yet: is it running?"}
+	said := service{name: w.name(object), until: "fixed manually", why: "not seen by the operator yet: is it running?"}
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if ready != nil {
 		said.well, said.why = ready.Status == metav1.ConditionTrue, ready.Reason+": "+ready.Message
 		if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling) {
-			said.until = "it is tried again"
+			said.until = "retried"
 		}
 	}
 	if pause := status.Availability; pause != nil && pause.Until != nil && pause.Until.After(w.Now) {

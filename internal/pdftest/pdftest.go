@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// Font says how the characters of a text are written down.
+// Font is how the characters of a text are written down.
 type Font int
 
 // Fonts.

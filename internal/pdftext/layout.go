@@ -31,7 +31,7 @@ const (
 // line is a line of a page.
 type line struct {
 	chunk
-	// begins says that there is a gap above the line.
+	// begins is set if there is a gap above the line.
 	begins bool
 }
 
@@ -80,7 +80,7 @@ func (l *line) append(next chunk, size float64) {
 	l.until, l.size = max(l.until, next.until), max(l.size, next.size)
 }
 
-// isWide says whether a character is of a writing that sets no spaces between words.
+// isWide reports whether a character is of a writing that sets no spaces between words.
 func isWide(r rune) bool {
 	return r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef || r == 'ー' ||
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
@@ -109,7 +109,7 @@ func paragraphs(out *bytes.Buffer, lines []line) {
 
 func round(number float64) int { return int(math.Round(min(number, 1e6))) }
 
-// goesOn says whether a line goes on with the paragraph of the one above it.
+// goesOn reports whether a line goes on with the paragraph of the one above it.
 func goesOn(above, this line, edge float64) bool {
 	size := max(above.size, 1)
 	first, _ := utf8.DecodeRuneInString(this.text)

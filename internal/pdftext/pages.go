@@ -65,7 +65,7 @@ func cut(text string, most int) string {
 // ligatures are written as the letters that they are.
 var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
-// isLegible says whether most characters mean something. Fonts that do not say it leave signs of
+// isLegible reports whether most characters mean something. Fonts that do not say it leave signs of
 // private use, of control, or of replacement.
 func isLegible(text string) bool {
 	lost, total := 0, 0

@@ -101,7 +101,7 @@ type document struct {
 	left int // how long the text may still become, in bytes
 }
 
-// broken says that PDFium has trapped, or was killed, and not that a page is damaged.
+// broken reports whether PDFium has trapped, or was killed, and not that a page is damaged.
 func (d *document) broken() bool {
 	_, err := d.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: d.ref})
 	return err != nil

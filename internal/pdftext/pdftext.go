@@ -40,17 +40,17 @@ type Document struct {
 
 // Errors of documents.
 var (
-	// ErrNoPDF says that the bytes are no PDF document, or have no page.
+	// ErrNoPDF means that the bytes are no PDF document, or have no page.
 	ErrNoPDF = errors.New("no PDF document, or a damaged one")
-	// ErrLocked says that the document cannot be read without a password.
+	// ErrLocked means that the document cannot be read without a password.
 	ErrLocked = errors.New("the PDF document is locked by a password")
-	// ErrTooLarge says that the document has too many bytes, or takes too much memory or time.
+	// ErrTooLarge means that the document has too many bytes, or takes too much memory or time.
 	ErrTooLarge = errors.New("the PDF document is too large to be read")
-	// ErrCrashed says that reading the document ended the process that did it.
+	// ErrCrashed means that reading the document ended the process that did it.
 	ErrCrashed = errors.New("the PDF document cannot be read: the process that tried to has ended")
 )
 
-// ErrUnavailable says that there is no process to read documents at the moment. It is no fault of the document.
+// ErrUnavailable means that there is no process to read documents at the moment. It is no fault of the document.
 var ErrUnavailable = errors.New("PDF documents cannot be read at the moment")
 
 // Memory is how much memory the process takes at most that reads documents, in bytes: for some seconds when it starts,
@@ -76,7 +76,7 @@ const command = "read-pdf"
 // ours is the process of this program. It is there when Main has been called.
 var ours = newProcess(itself, usual)
 
-// hosted says that Main was called. Without it, this program would do something else when it is started again to read
+// hosted means that Main was called. Without it, this program would do something else when it is started again to read
 // documents.
 var hosted bool
 
@@ -95,7 +95,7 @@ var start = sync.OnceFunc(func() {
 	go ours.run()
 })
 
-// IsPDF says whether a file is a PDF document by its first bytes. Readers take ones with something
+// IsPDF reports whether a file is a PDF document by its first bytes. Readers take ones with something
 // before them.
 func IsPDF(data []byte) bool {
 	return bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-"))

@@ -22,7 +22,7 @@ type chunk struct {
 	// angle of the line, in degrees.
 	angle int
 	size  float64
-	// artifact says that it is no part of the text, by the word of the document: a head, a page number.
+	// artifact is set if it is no part of the text, by the word of the document: a head, a page number.
 	artifact bool
 }
 
@@ -161,7 +161,7 @@ func (p *pageText) begin(at int) (chunk, error) {
 	}, nil
 }
 
-// isArtifact says whether an object is within marks that say so.
+// isArtifact reports whether an object is within marks that say so.
 func (p *pageText) isArtifact(at int) bool {
 	object, err := p.FPDFText_GetTextObject(&requests.FPDFText_GetTextObject{TextPage: p.ref, Index: at})
 	if err != nil {

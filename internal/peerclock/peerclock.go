@@ -102,7 +102,7 @@ func (d *Difference) Value() (ahead time.Duration, known bool) {
 	return d.value, d.known
 }
 
-// Doubted says that the last answer contradicts what is known: the next ones will show which is right.
+// Doubted reports whether the last answer contradicts what is known: the next ones will show which is right.
 func (d *Difference) Doubted() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

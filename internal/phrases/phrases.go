@@ -19,7 +19,7 @@ type List []string
 // Parse takes phrases apart that are written one after the other, with "|" between them.
 func Parse(all string) List { return strings.Split(all, "|") }
 
-// In says whether one of the phrases is in a text in small letters. A phrase of ASCII letters is found as whole words.
+// In reports whether one of the phrases is in a text in small letters. A phrase of ASCII letters is found as whole words.
 func (l List) In(lower string) bool {
 	for _, phrase := range l {
 		if at := strings.Index(lower, phrase); at >= 0 && IsWhole(lower, phrase, at) {
@@ -29,7 +29,7 @@ func (l List) In(lower string) bool {
 	return false
 }
 
-// Begins says whether a text in small letters begins with one of the phrases.
+// Begins reports whether a text in small letters begins with one of the phrases.
 func (l List) Begins(lower string) bool {
 	for _, phrase := range l {
 		if strings.HasPrefix(lower, phrase) && IsWhole(lower, phrase, 0) {
@@ -39,7 +39,7 @@ func (l List) Begins(lower string) bool {
 	return false
 }
 
-// IsWhole says whether no word goes on beside a phrase that begins or ends with an ASCII letter. Of a phrase that is
+// IsWhole reports whether no word goes on beside a phrase that begins or ends with an ASCII letter. Of a phrase that is
 // there more than once, the first is looked at.
 func IsWhole(text, phrase string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])

@@ -11,7 +11,7 @@ import (
 // Set is some of the lists of a Vocabulary, each by one bit.
 type Set uint32
 
-// Has says whether one of the lists is in both sets.
+// Has reports whether one of the lists is in both sets.
 func (s Set) Has(lists Set) bool { return s&lists != 0 }
 
 // Vocabulary finds which of its lists, at most 32, have a phrase in a text. One pass over the text finds them all. It is filled first,
@@ -73,7 +73,7 @@ func (v *Vocabulary) Find(lower string) (found Set) {
 	return found
 }
 
-// isIn says whether a phrase that stands in a text counts.
+// isIn reports whether a phrase that stands in a text counts.
 func (e entry) isIn(lower string) bool { return !e.asWords || List{e.phrase}.In(lower) }
 
 // Guarded is an expression that is tried only on texts with one of its pieces.
@@ -87,7 +87,7 @@ func (v *Vocabulary) Guard(expression *regexp.Regexp, pieces string) Guarded {
 	return Guarded{expression, v.Pieces(pieces)}
 }
 
-// In says whether the expression matches a text, in which Find has found some lists.
+// In reports whether the expression matches a text, in which Find has found some lists.
 func (g Guarded) In(text string, found Set) bool {
 	return found.Has(g.pieces) && g.Expression.MatchString(text)
 }

@@ -79,7 +79,7 @@ func (s *suspects) add(at Place) {
 	s.of[at.Namespace]++
 }
 
-// Down says that the network is down.
+// Down reports whether the network is down.
 func (o *Outage) Down() bool { return o.down }
 
 // Suspects are the places that were out of reach since anybody had an answer last, as far as they count.
@@ -108,7 +108,7 @@ func (o *Outage) Unreached(at Place, read, now time.Time) (began bool) {
 	return o.down
 }
 
-// Suspected says that a place is out of reach in the outage that is.
+// Suspected reports whether a place is out of reach in the outage that is.
 func (o *Outage) Suspected(at Place) bool { return o.down && o.suspects.places[at] }
 
 // enough is how many sites it takes: all that are known to work, within bounds.
@@ -130,7 +130,7 @@ func (o *Outage) enough(now time.Time) int {
 	return max(o.Sites()+len(known), fewestSites)
 }
 
-// othersAnswered says that a namespace without suspects had an answer lately.
+// othersAnswered reports whether a namespace without suspects had an answer lately.
 func (o *Outage) othersAnswered(now time.Time) bool {
 	for namespace, sites := range o.answered {
 		for _, at := range sites {

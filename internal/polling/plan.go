@@ -35,7 +35,7 @@ type First struct {
 // and 12 hours for the zones to the west of the one in which that is midnight. A wrong zone is at most 14 hours off.
 const dateSlack = 36 * time.Hour
 
-// Backlog says whether an entry that is found was published before its feed was read first. All is backlog that the first
+// Backlog reports whether an entry that is found was published before its feed was read first. All is backlog that the first
 // poll finds. Where that has found nothing, because the feed was empty or because the operator could not read its entries
 // then, the date decides. What has none counts as new, because of a feed that began empty nothing is to be lost.
 func (f First) Backlog(entry feed.Entry) bool {

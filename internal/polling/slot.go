@@ -62,7 +62,7 @@ type Timing struct {
 	Failing bool
 	// Changed is set while the spec in force was never polled, or a poll was asked for by hand.
 	Changed bool
-	// NotBefore is until when the server asked to be left alone, or zero.
+	// NotBefore is until when the server asked for a pause, or zero.
 	NotBefore time.Time
 	// LastPoll is when this process polled the source last; zero when it has not yet.
 	LastPoll time.Time

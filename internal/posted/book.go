@@ -112,7 +112,7 @@ func (b *Book) note(r *record) {
 	}
 }
 
-// differ says that two posts are of entries that an attribute tells apart.
+// differ reports whether two posts are of entries that an attribute tells apart.
 func differ(a, b *record, attribute int) bool {
 	first, tells := a.tells(attribute)
 	second, tellsToo := b.tells(attribute)
@@ -181,7 +181,7 @@ func (b *Book) Remember(identity Identity, post Post, now time.Time) {
 	b.note(&last.records[len(last.records)-1])
 }
 
-// knows says whether a post of the entry is remembered with the very same keys.
+// knows reports whether a post of the entry is remembered with the very same keys.
 func (b *Book) knows(identity Identity, now time.Time) bool {
 	for _, key := range identity.keys {
 		if key.IsZero() {

@@ -28,7 +28,7 @@ const (
 	longestChunk = mostInChunk * (1 + 2*binary.MaxVarintLen64 + attributes*8 + longestURL)
 )
 
-// ErrNewer says that a chunk was written by a newer version of the operator.
+// ErrNewer means that a chunk was written by a newer version of the operator.
 var ErrNewer = errors.New("written by a newer version")
 
 // Post is what is kept of a post.
@@ -110,7 +110,7 @@ func unpack(raw []byte) ([]record, error) {
 	if in.err != nil || count > mostInChunk {
 		return nil, cmp.Or(in.err, fmt.Errorf("%d posts are too many", count))
 	}
-	masks := in.take(count)
+	masks := in.next(count)
 	records := make([]record, len(masks))
 	at := int64(0)
 	for i := range records {
@@ -124,7 +124,7 @@ func unpack(raw []byte) ([]record, error) {
 		records[i].Identity, in.rest, in.err = identityFrom(masks[i], in.rest)
 	}
 	for i := range records {
-		records[i].url = string(in.take(in.uvarint()))
+		records[i].url = string(in.next(in.uvarint()))
 		if len(records[i].url) > longestURL {
 			return nil, errors.New("a URL is too long")
 		}
@@ -165,7 +165,7 @@ func (in *input) skip(n int) {
 	}
 }
 
-func (in *input) take(n uint64) []byte {
+func (in *input) next(n uint64) []byte {
 	if in.err == nil && n > uint64(len(in.rest)) {
 		in.err = errCut
 	}

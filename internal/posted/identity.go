@@ -89,7 +89,7 @@ func (i Identity) within(feedURL string) Identity {
 	return i
 }
 
-// IsZero says whether nothing is known by which the entry could be known again.
+// IsZero reports whether nothing is known by which the entry could be known again.
 func (i Identity) IsZero() bool { return i.trusted == 0 }
 
 // tells returns the key of an attribute if it told the entry apart.

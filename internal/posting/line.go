@@ -30,8 +30,8 @@ type Line struct {
 	// Publisher publishes, by revision of the spec and the Secret.
 	Publisher *Publisher
 	Revision  string
-	// Unavailable says why nothing can be posted until a person changes something; refused is set
-	// when that is because the credentials are refused, and cured is when that was cured last.
+	// Unavailable is why nothing can be posted until a person changes something; refused is set
+	// when that is because the credentials are refused, and restored is when such credentials were replaced last.
 	Unavailable string
 	Refused     *failure.Error
 	Cured       time.Time
@@ -54,14 +54,14 @@ func Takes(to schedule.Resource) [][]schedule.Resource {
 func (l *Line) Has(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
 	if granted {
 		l.Place, l.Ticket = taken[0], taken[1]
-		turn.Entrust(l.Place)
+		turn.Detach(l.Place)
 	}
 }
 
 // HandOver returns the line as it is used when the turn has ended, with all that it has.
 func (l *Line) HandOver(turn *schedule.Turn) Line {
 	if l.Ticket != nil {
-		turn.Entrust(l.Ticket)
+		turn.Detach(l.Ticket)
 	}
 	handed := *l
 	l.Place, l.Ticket = nil, nil
@@ -71,7 +71,7 @@ func (l *Line) HandOver(turn *schedule.Turn) Line {
 // GiveBack returns the place, and the ticket if it was not used for a call; nothing of what was handed over.
 func (l *Line) GiveBack() {
 	if l.Ticket != nil {
-		l.Ticket.Release()
+		l.Ticket.Cancel()
 	}
 	if l.Place != nil {
 		l.Place.Done()
@@ -89,11 +89,11 @@ func To(ctx context.Context, reader client.Reader, known *services.Services, key
 	case err != nil:
 		return nil, err
 	}
-	caller, revision, withdrawn, _ := known.Standing(l.Resource)
+	caller, revision, withdrawn, _ := known.Lookup(l.Resource)
 	l.Publisher, _ = caller.(*Publisher)
 	l.Target, l.Known = TargetOf(&described, l.Publisher)
 	l.Revision, l.Timeout, l.Policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
-	l.Cured = believable.TimeOf(described.Status.ReleasedTime)
+	l.Cured = believable.TimeOf(described.Status.CredentialsRestoredTime)
 	if withdrawn != nil {
 		l.Unavailable, l.Refused = withdrawn.Because, withdrawn.Refused
 	}

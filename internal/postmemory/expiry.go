@@ -53,11 +53,11 @@ func (m *Memories) Start(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if err := m.readAll(ctx); err != nil && ctx.Err() == nil {
-		ctrl.LoggerFrom(ctx).Error(err, "What was posted could not be read; it is tried again with the next item")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to read the posts of a destination, will retry with the next item")
 	}
 	for {
 		if err := m.expire(ctx); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Memories of old posts could not be removed; it is tried again in an hour")
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to remove expired FeedMemories, will retry in an hour")
 		}
 		select {
 		case <-m.Clock.After(expiryInterval):
@@ -86,7 +86,7 @@ func (m *Memories) readAll(ctx context.Context) error {
 		memory, err := m.At(ctx, where)
 		failed = errors.Join(failed, err)
 		m.mu.Lock()
-		if err == nil && len(m.known) > keptInMemory && memory.leave(ctx) {
+		if err == nil && len(m.known) > keptInMemory && memory.evict(ctx) {
 			delete(m.known, where)
 		}
 		m.mu.Unlock()
@@ -113,9 +113,9 @@ func (m *Memories) stop() (due []*Memory) {
 // destination has too many. One that is written meanwhile is another version, which stays. What nobody has asked for lately is read
 // again when somebody does.
 func (m *Memories) expire(ctx context.Context) error {
-	m.rest(ctx)
+	m.evictIdle(ctx)
 	if apart := apiclock.Apart(m.Clock); apart > apiclock.MostApart {
-		ctrl.LoggerFrom(ctx).Info("No memory is removed while the API server's clock and this machine's are so far apart: one of them is wrong", "apart", apart)
+		ctrl.LoggerFrom(ctx).Info("FeedMemory expiry paused: the clocks of the API server and of this machine differ too much", "apart", apart)
 		return nil
 	}
 	namespaces := m.Namespaces
@@ -165,7 +165,7 @@ func (m *Memories) discard(ctx context.Context, found *metav1.PartialObjectMetad
 		return nil
 	}
 	if err == nil {
-		ctrl.LoggerFrom(ctx).Info("Posts forgotten that are too old", "memory", client.ObjectKeyFromObject(object))
+		ctrl.LoggerFrom(ctx).Info("Removed expired posts from FeedMemory", "memory", client.ObjectKeyFromObject(object))
 	}
 	return err
 }

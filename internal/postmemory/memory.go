@@ -26,12 +26,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
 
-// rest lets go of what nobody has asked for lately.
-func (m *Memories) rest(ctx context.Context) {
+// evictIdle lets go of what nobody has asked for lately.
+func (m *Memories) evictIdle(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for where, memory := range m.known {
-		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.leave(ctx) {
+		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.evict(ctx) {
 			delete(m.known, where)
 		}
 	}
@@ -89,9 +89,9 @@ type Memory struct {
 	reserved map[feed.Key]Reservation
 	// due is set while a write is to come.
 	due bool
-	// refused says that the last write was not taken.
+	// refused is set if the last write was not taken.
 	refused bool
-	// gone says that it was left out of memory: what is held in it, nobody sees.
+	// gone is set if it was left out of memory: what is held in it, nobody sees.
 	gone bool
 	// used is when somebody asked last, under the lock of all.
 	used time.Time
@@ -103,13 +103,13 @@ type Memory struct {
 	hurries atomic.Bool
 }
 
-// Reservation is an entry that an item posts. Active says that this process is at it.
+// Reservation is an entry that an item posts. Active means that this process is at it.
 type Reservation struct {
 	Item   types.NamespacedName
 	UID    types.UID
 	active bool
 	Attempt
-	// Gone says that the item is gone, so that nobody else will find out whether it was posted.
+	// Gone is set if the item is gone, so that nobody else will find out whether it was posted.
 	Gone bool
 }
 
@@ -151,7 +151,7 @@ func (m *Memories) At(ctx context.Context, where Target) (*Memory, error) {
 	}
 	memory.used = m.Clock.Now()
 	m.mu.Unlock()
-	m.makeRoom(ctx, memory)
+	m.evictOldest(ctx, memory)
 	return memory, memory.load(ctx)
 }
 
@@ -203,8 +203,8 @@ func (m *Memory) sized() {
 	m.size = size
 }
 
-// makeRoom leaves out of memory what nobody has asked for longest, where there is too much, but for one.
-func (m *Memories) makeRoom(ctx context.Context, but *Memory) {
+// evictOldest leaves out of memory what nobody has asked for longest, where there is too much, but for one.
+func (m *Memories) evictOldest(ctx context.Context, but *Memory) {
 	if m.posts.Load() <= m.Most {
 		return
 	}
@@ -212,14 +212,14 @@ func (m *Memories) makeRoom(ctx context.Context, but *Memory) {
 	defer m.mu.Unlock()
 	oldest := slices.SortedFunc(maps.Values(m.known), func(a, b *Memory) int { return a.used.Compare(b.used) })
 	for _, memory := range oldest {
-		if m.posts.Load() > m.Most && memory != but && memory.leave(ctx) {
+		if m.posts.Load() > m.Most && memory != but && memory.evict(ctx) {
 			delete(m.known, memory.Target)
 		}
 	}
 }
 
-// leave marks the memory as left out, unless something is being posted or to be written, or it is just being read.
-func (m *Memory) leave(ctx context.Context) bool {
+// evict marks the memory as left out, unless something is being posted or to be written, or it is just being read.
+func (m *Memory) evict(ctx context.Context) bool {
 	if !m.writing.TryLock() {
 		return false
 	}
@@ -249,7 +249,7 @@ func (m *Memory) leave(ctx context.Context) bool {
 // mostDoubts is how many entries of items that are gone are held at a place while it is not in memory otherwise: 300 KB.
 const mostDoubts = 1000
 
-// keepDoubts gives up what items hold that have ended, and says whether anything is left: of an item that is gone nobody else knows it.
+// keepDoubts gives up what items hold that have ended, and reports whether anything is left: of an item that is gone nobody else knows it.
 func (m *Memory) keepDoubts(ctx context.Context) bool {
 	now := m.all.Clock.Now()
 	for key, held := range m.reserved {
@@ -303,13 +303,13 @@ func (m *Memory) Holder(ctx context.Context, identity posted.Identity, item *v1a
 		}
 		row, err := m.all.rowOf(ctx, held, m.Destination.Name)
 		held.Gone = err == nil && row == nil
-		if err != nil || held.Gone || lifecycle.MustLook(row) {
+		if err != nil || held.Gone || lifecycle.MustLookUp(row) {
 			return held, true, err
 		}
 		if row.State == v1alpha1.DeliveryDone { // another operator has noted that
 			m.Remember(ctx, held.UID, identity, row.URL)
 		}
-		m.Release(held.UID)
+		m.CancelReservation(held.UID)
 	}
 }
 
@@ -346,8 +346,8 @@ func (m *Memory) hold(identity posted.Identity, item *v1alpha1.FeedItem, active 
 	}
 }
 
-// Rest notes that this process is not at a post any more, of which nobody knows yet whether it was made.
-func (m *Memory) Rest(item types.UID) {
+// MarkIdle notes that this process is not at a post any more, of which nobody knows yet whether it was made.
+func (m *Memory) MarkIdle(item types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, held := range m.reserved {
@@ -358,8 +358,8 @@ func (m *Memory) Rest(item types.UID) {
 	}
 }
 
-// Release gives up what an item holds: it has not posted, and does not post now.
-func (m *Memory) Release(item types.UID) {
+// CancelReservation gives up what an item holds: it has not posted, and does not post now.
+func (m *Memory) CancelReservation(item types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(item)

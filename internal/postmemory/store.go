@@ -71,14 +71,14 @@ func (m *Memory) read(ctx context.Context, others []posted.Chunk) error {
 	return nil
 }
 
-// damaged tells of an object that cannot be read, and removes it. One that a newer operator has written is left for that.
+// damaged reports an object that cannot be read, and removes it. One that a newer operator has written is left for that.
 func (m *Memory) damaged(ctx context.Context, object *v1alpha1.FeedMemory, why error) error {
 	log := ctrl.LoggerFrom(ctx)
 	if errors.Is(why, posted.ErrNewer) {
-		log.Error(why, "The FeedMemory of what was posted is not used", "memory", object.Name)
+		log.Error(why, "FeedMemory was written by a newer version, ignored", "memory", object.Name)
 		return nil
 	}
-	log.Error(why, "The FeedMemory of what was posted is damaged and is forgotten", "memory", object.Name, "posts", object.Posted.Posts)
+	log.Error(why, "FeedMemory is damaged, removed it", "memory", object.Name, "posts", object.Posted.Posts)
 	destination := &v1alpha1.FeedDestination{}
 	if err := m.all.Client.Get(ctx, m.Destination, destination); err == nil {
 		telemetry.MemoryDamaged(m.all.Recorder, destination, object.Name, int(object.Posted.Posts))
@@ -122,7 +122,7 @@ func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 			row := lifecycle.RowOf(item, m.Destination.Name)
 			switch {
 			case row == nil:
-			case lifecycle.MustLook(row):
+			case lifecycle.MustLookUp(row):
 				m.hold(posted.OfItem(item, derive.FeedOf(source)), item, false, attemptOf(item, row, now))
 			case row.State == v1alpha1.DeliveryDone && !known(item):
 				made := now // also that of a post which is older than is remembered: its item is still there
@@ -185,7 +185,7 @@ func (m *Memories) rowOf(ctx context.Context, held Reservation, destination stri
 	return lifecycle.RowOf(&item, destination), nil
 }
 
-// isKept says whether a chunk is there.
+// isKept reports whether a chunk is there.
 func (m *Memory) isKept(ctx context.Context, number int64) (bool, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("FeedMemory"))
@@ -195,7 +195,7 @@ func (m *Memory) isKept(ctx context.Context, number int64) (bool, error) {
 
 // forget drops a chunk that was deleted.
 func (m *Memory) forget(ctx context.Context, number int64) {
-	ctrl.LoggerFrom(ctx).Info("Posts forgotten whose FeedMemory was deleted", "memory", m.nameOf(number), "destination", m.Destination)
+	ctrl.LoggerFrom(ctx).Info("Forgot the posts of a deleted FeedMemory", "memory", m.nameOf(number), "destination", m.Destination)
 	if m.book != nil { // else it is read again
 		m.book.Forget(number)
 		delete(m.versions, number)

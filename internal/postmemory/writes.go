@@ -30,7 +30,7 @@ import (
 // postedWrites is how much time lies between two writes of what was posted at a place.
 const postedWrites = time.Minute
 
-// namespaceGone says that nothing was written because the namespace is gone, or going.
+// namespaceGone reports whether nothing was written because the namespace is gone, or going.
 func namespaceGone(err error) bool {
 	status, is := errors.AsType[*apierrors.StatusError](err)
 	return is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
@@ -113,7 +113,7 @@ func (m *Memory) write(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.refused = failed != nil; m.refused {
-		ctrl.LoggerFrom(ctx).Error(failed, "What was posted could not be written down; it is tried again", "destination", m.Destination)
+		ctrl.LoggerFrom(ctx).Error(failed, "Failed to write posts into FeedMemory, will retry", "destination", m.Destination)
 		m.schedule(ctx)
 	}
 }
@@ -154,7 +154,7 @@ func (m *Memory) put(ctx context.Context, chunk posted.Chunk) error {
 		}
 		chunk = again
 	}
-	return fmt.Errorf("others write into %s all the time", m.nameOf(chunk.Number))
+	return fmt.Errorf("too many conflicting writes of %s", m.nameOf(chunk.Number))
 }
 
 // merge reads a chunk that somebody else has written.
@@ -170,7 +170,7 @@ func (m *Memory) merge(ctx context.Context, number int64) error {
 		return nil
 	}
 	if err := m.book.Load(number, object.Posted.Data); err != nil { // it is written over
-		ctrl.LoggerFrom(ctx).Error(err, "The FeedMemory of what was posted is damaged", "memory", object.Name)
+		ctrl.LoggerFrom(ctx).Error(err, "FeedMemory is damaged", "memory", object.Name)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (m *Memories) WriteAsItemsGo(ctx context.Context, items cache.Cache) error 
 	return err
 }
 
-// waits says that something is to be written, as far as that can be said at once. What was refused waits for its minute: else each of
+// waits reports whether something is to be written, as far as that can be said at once. What was refused waits for its minute: else each of
 // thousands of items that go would have it tried again.
 func (m *Memory) waits() bool {
 	if !m.mu.TryLock() { // it is being read, or somebody is at it for a moment

@@ -25,7 +25,7 @@ func TestFiltersThatFailAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustContain(t, strings.Join(strings.Fields(said), " "), "2 entries become items", "News about news-1: dropped by the filter first",
-		"The filter broken could not be evaluated for 2 of the new entries, and has dropped none of them: a place is asked for")
+		"The filter broken could not be evaluated for 2 of the new entries, and has dropped none of them: an index is out of range")
 }
 
 // R6.5: a preview that is interrupted ends while filters are at work.

@@ -74,14 +74,14 @@ func (o *Objects) Read(file io.Reader) error {
 		case err != nil:
 			return err
 		}
-		if err := o.take(document); err != nil {
+		if err := o.add(document); err != nil {
 			return err
 		}
 	}
 }
 
-// take takes in one manifest.
-func (o *Objects) take(document []byte) error {
+// add takes in one manifest.
+func (o *Objects) add(document []byte) error {
 	var kind metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &kind); err != nil {
 		return errors.New("it is not YAML, or no manifest")
@@ -126,7 +126,7 @@ func (o *Objects) takeList(document []byte) error {
 		return errors.New("a List in it cannot be read: it must have items, and no key twice")
 	}
 	for i, item := range list.Items {
-		if err := o.take(item); err != nil {
+		if err := o.add(item); err != nil {
 			return fmt.Errorf("items[%d]: %w", i, err)
 		}
 	}

@@ -26,9 +26,9 @@ type Post struct {
 	Length, Limit int
 	// Account that would post, as the server names it. May be empty.
 	Account string
-	// Assumed says why the limit is not the server's own; empty where it is.
+	// Assumed is why the limit is not the server's own; empty where it is.
 	Assumed string
-	// Problem says why there would be no post; empty where there would.
+	// Problem is why there would be no post; empty where there would.
 	Problem string
 }
 

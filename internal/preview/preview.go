@@ -67,7 +67,7 @@ type Feed struct {
 	Created, Remembered int
 	// Dropped are the entries that the filters of the source drop.
 	Dropped []filter.Dropped
-	// FiltersFailing says which filters could not be evaluated; empty: all could.
+	// FiltersFailing is which filters could not be evaluated; empty: all could.
 	FiltersFailing string
 }
 
@@ -75,11 +75,11 @@ type Feed struct {
 type Entry struct {
 	feed.Entry
 	Item *v1alpha1.FeedItem
-	// KnownBy says what the entry would be known by.
+	// KnownBy is what the entry would be known by.
 	KnownBy string
 }
 
-// UnreadableError says that a feed cannot be read, in the words of the source's condition.
+// UnreadableError means that a feed cannot be read, in the words of the source's condition.
 type UnreadableError struct{ Reason, Message string }
 
 func (e *UnreadableError) Error() string { return e.Reason + ": " + e.Message }
@@ -156,7 +156,7 @@ func (p *Previewer) plan(ctx context.Context, source *v1alpha1.FeedSource, read 
 	return read, nil
 }
 
-// knownBy says what an entry is known by.
+// knownBy returns what an entry is known by.
 func knownBy(shown feed.Entry, keys feed.Keys, trust feed.Trust) string {
 	trusted := keys.Trusted(trust)
 	var by, shared []string
@@ -194,7 +194,7 @@ type Outcome struct {
 	Screening *v1alpha1.Screening
 	// Summary that was written; nil where none was.
 	Summary *v1alpha1.Summary
-	// Failed says which providers have failed before another one did the work.
+	// Failed is which providers have failed before another one did the work.
 	Failed []string
 	// Posts of the summary.
 	Posts []Post
@@ -250,7 +250,7 @@ func titleOf(entry feed.Entry) string {
 	return "an entry without a title"
 }
 
-// missing says that an object is not where a preview looks for it.
+// missing reports that an object is not where a preview looks for it.
 func (p *Previewer) missing(kind, name string) string {
 	if p.Objects.Cluster != nil {
 		return fmt.Sprintf("the %s %s is neither in the files nor in the cluster", kind, name)

@@ -177,7 +177,7 @@ func verdictWords(verdict *v1alpha1.Screening) string {
 	return "worth a summary"
 }
 
-// consequence says what would become of the item where it is not summarized now.
+// consequence returns what would become of the item where it is not summarized now.
 func consequence(done *Outcome) string {
 	said := ""
 	switch done.Reason {

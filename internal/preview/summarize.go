@@ -26,9 +26,9 @@ import (
 // caller is a provider with what is known of it.
 type caller struct {
 	link provider.Link
-	// unavailable says why it is not called; empty where it is.
+	// unavailable is why it is not called; empty where it is.
 	unavailable string
-	// documents says that it reads PDF documents as they are.
+	// documents is set if it reads PDF documents as they are.
 	documents bool
 	// pace is the time between two calls at least, and next when the next one may be made.
 	pace time.Duration
@@ -116,7 +116,7 @@ func (p *Previewer) acquire(ctx context.Context, namespace string, links []provi
 	for _, link := range links {
 		known := p.providers[client.ObjectKey{Namespace: namespace, Name: link.Name}]
 		if known == nil { // the built-in one
-			return provider.Call{Link: link, Release: func(provider.Response, error) {}}, nil
+			return provider.Call{Link: link, Done: func(provider.Response, error) {}}, nil
 		}
 		if known.unavailable != "" {
 			continue
@@ -125,7 +125,7 @@ func (p *Previewer) acquire(ctx context.Context, namespace string, links []provi
 			return provider.Call{}, err
 		}
 		known.next = p.Now().Add(known.pace)
-		return provider.Call{Link: link, Release: func(_ provider.Response, err error) {
+		return provider.Call{Link: link, Done: func(_ provider.Response, err error) {
 			failed, ok := errors.AsType[*failure.Error](err)
 			switch {
 			case ok && failed.Category == v1alpha1.CategoryAuth:
@@ -214,7 +214,7 @@ func (p *Previewer) providerNamed(ctx context.Context, name client.ObjectKey) (*
 	return known, nil
 }
 
-// readsDocuments says whether any provider that an item is for next reads PDF documents that have no text.
+// readsDocuments reports whether any provider that an item is for next reads PDF documents that have no text.
 func (p *Previewer) readsDocuments(ctx context.Context, source *v1alpha1.FeedSource, screening bool) (bool, error) {
 	links, _, err := p.chainOf(ctx, source, screening)
 	return slices.ContainsFunc(links, func(link provider.Link) bool {
@@ -223,7 +223,7 @@ func (p *Previewer) readsDocuments(ctx context.Context, source *v1alpha1.FeedSou
 	}), err
 }
 
-// whyNone says why none of the providers of a chain could be called.
+// whyNone returns why none of the providers of a chain could be called.
 func (p *Previewer) whyNone(namespace string, links []provider.Link, screening bool) string {
 	var why []string
 	for _, link := range links {

@@ -26,7 +26,7 @@ func beginsWithParticle(text string) bool {
 	return slices.ContainsFunc(particles, func(word string) bool { return strings.HasPrefix(text, word) })
 }
 
-// goesOn says whether next belongs to the sentence of text, though a border was found between.
+// goesOn reports whether next belongs to the sentence of text, though a border was found between.
 func goesOn(text, next, language string) bool {
 	text, next = strings.TrimSpace(text), strings.TrimSpace(next)
 	if text == "" || next == "" {

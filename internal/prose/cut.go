@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// ellipsis says that something was cut off. It is one character.
+	// ellipsis means that something was cut off. It is one character.
 	ellipsis = "…"
 	// A border is taken if at least this much of the room (of the text, for one between words) is kept.
 	keptPercent = 60
@@ -152,7 +152,7 @@ func linkAcross(links [][]int, border int) int {
 	return -1
 }
 
-// onBorder says whether a character ends there: a full stop may carry an accent.
+// onBorder reports whether a character ends there: a full stop may carry an accent.
 func onBorder(text string, end int) bool {
 	at := 0
 	for cluster := graphemes.FromString(text); at < end && cluster.Next(); {

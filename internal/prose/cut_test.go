@@ -131,7 +131,7 @@ func checkCut(t rapid.TB, text, got string) {
 	}
 }
 
-// keepsWhole says whether a text begins with what was kept of it, and that ends where a character does.
+// keepsWhole reports whether a text begins with what was kept of it, and that ends where a character does.
 func keepsWhole(text, kept string) bool {
 	end := 0
 	for cluster := graphemes.FromString(text); end < len(kept) && cluster.Next(); {

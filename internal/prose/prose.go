@@ -25,7 +25,7 @@ func Count(text string) int {
 	return count
 }
 
-// IsSimple says whether each code point of a text is a character by itself, as those of most Japanese and English texts
+// IsSimple reports whether each code point of a text is a character by itself, as those of most Japanese and English texts
 // are. It is quicker to find out than where characters end.
 func IsSimple(text string) bool {
 	for _, r := range text {

@@ -51,7 +51,7 @@ func Sentences(text, language string) []string {
 	return out
 }
 
-// EndsSentence says whether a text ends in a full stop or the like, not counting quotes and
+// EndsSentence reports whether a text ends in a full stop or the like, not counting quotes and
 // brackets that close after it. An ellipsis is no end: something was cut off.
 func EndsSentence(text string) bool {
 	text = strings.TrimRight(text, closers+`"' `)

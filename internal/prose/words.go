@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// IsCJK says whether a letter belongs to a script that is written without spaces between words,
+// IsCJK reports whether a letter belongs to a script that is written without spaces between words,
 // or (Korean) counted like one.
 func IsCJK(r rune) bool {
 	switch { // most of all text, without a look into the tables
@@ -20,13 +20,13 @@ func IsCJK(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々'
 }
 
-// IsWide says whether a character is two columns wide, and so needs no space beside it.
+// IsWide reports whether a character is two columns wide, and so needs no space beside it.
 func IsWide(r rune) bool {
 	return r >= 0x1100 && IsCJK(r) && (r >= 0x3300 && r <= 0x9fff || !unicode.Is(unicode.Hangul, r)) ||
 		r >= 0x3001 && r <= 0x303f || r >= 0xff01 && r <= 0xff60
 }
 
-// IsStopWord says whether a word in small letters is too common in its language to say what a text
+// IsStopWord reports whether a word in small letters is too common in its language to say what a text
 // is about. Japanese has none: what is written in hiragana alone is as good a sign.
 func IsStopWord(word, language string) bool { return stopWords[language][word] }
 

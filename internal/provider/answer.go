@@ -59,7 +59,7 @@ func ParseTruncated(answer string, request Request) (Response, error) {
 	return Response{}, truncated()
 }
 
-// IsShort says that a summary which was cut off has kept so little that it is worth asking again.
+// IsShort reports whether a summary which was cut off has kept so little that it is worth asking again.
 func IsShort(summary string, request Request) bool {
 	return prose.Count(summary)*3 < request.MaxCharacters
 }

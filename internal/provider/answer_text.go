@@ -109,7 +109,7 @@ func isVisible(r rune) bool {
 		!unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// belongs says whether a character that cannot be seen by itself is part of the one before it.
+// belongs reports whether a character that cannot be seen by itself is part of the one before it.
 func belongs(r, before rune) bool {
 	const (
 		nonJoiner, joiner = '\u200c', '\u200d'

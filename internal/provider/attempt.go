@@ -30,10 +30,10 @@ type Attempt struct {
 	waited   time.Duration
 }
 
-// Begun says that a call was made.
+// Begun reports whether a call was made.
 func (a *Attempt) Begun() bool { return len(a.Failures) > 0 || a.failing != nil }
 
-// HasFailed says that a link was given up, or is to be called again.
+// HasFailed reports whether a link was given up, or is to be called again.
 func (a *Attempt) HasFailed(name string) bool {
 	return a.failing != nil && a.failing.Name == name ||
 		slices.ContainsFunc(a.Failures, func(failed Failed) bool { return failed.Name == name })
@@ -69,7 +69,7 @@ func (a *Attempt) call(ctx context.Context, chain Chain, to Call, request *Reque
 		request.Screening = nil
 	}
 	if failed == nil || a.verdict.Against() {
-		to.Release(response, nil)
+		to.Done(response, nil)
 		a.giveUp()
 		result := a.result()
 		response.Verdict = a.verdict
@@ -80,10 +80,10 @@ func (a *Attempt) call(ctx context.Context, chain Chain, to Call, request *Reque
 		return &result, nil
 	}
 	if err := ctx.Err(); err != nil {
-		to.Release(response, err)
+		to.Done(response, err)
 		return nil, err
 	}
-	to.Release(response, failed)
+	to.Done(response, failed)
 	a.noteFailure(to.Link.Name, failed)
 	if chain.Judging && a.verdict != nil {
 		a.giveUp()

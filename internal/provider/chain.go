@@ -27,17 +27,17 @@ type Link struct {
 	Provider Provider
 	// Timeout of one call. 0 means that only the chain's context bounds it.
 	Timeout time.Duration
-	// Screens says that the provider can judge an article. While a verdict is wanted and not there
+	// Screens is set if the provider can judge an article. While a verdict is wanted and not there
 	// yet, the others are passed over.
 	Screens bool
-	// VerdictOnly says that the provider judges, and leaves the summary to another.
+	// VerdictOnly is set if the provider judges, and leaves the summary to another.
 	VerdictOnly bool
 }
 
 // Chain is the providers that an attempt may call, in their order, and what it takes to call them.
 type Chain struct {
 	Links []Link
-	// Judging says that a verdict is what the chain is for; a summary that comes with it is welcome,
+	// Judging is set if a verdict is what the chain is for; a summary that comes with it is welcome,
 	// but nobody else is asked for one.
 	Judging bool
 	// Acquire asks for the right to call one of some links of the chain.
@@ -58,10 +58,10 @@ type Acquire func(ctx context.Context, links []Link) (Call, error)
 // Call is the right to call a link.
 type Call struct {
 	Link Link
-	// Release is called exactly once, right after the call and before anything else is asked for,
+	// Done is called exactly once, right after the call and before anything else is asked for,
 	// with what came of it: nil for a success, a *failure.Error, or the error of the context, which says
 	// nothing about the provider. The response holds what was counted, also beside an error.
-	Release func(response Response, err error)
+	Done func(response Response, err error)
 }
 
 // Repeat says whether a link is called again that has failed so often in an attempt that has waited
@@ -88,18 +88,18 @@ type Failed struct {
 	Calls int
 }
 
-// ErrNoneAvailable says that every link was down, so that nothing was called: this was no attempt.
+// ErrNoneAvailable means that every link was down, so that nothing was called: this was no attempt.
 var ErrNoneAvailable = errors.New("no provider is available")
 
-// ErrWaits says that the attempt has to wait, and is to be gone on with: at Attempt.NotBefore, or
+// ErrWaits means that the attempt has to wait, and is to be gone on with: at Attempt.NotBefore, or
 // when Acquire can be asked again.
 var ErrWaits = errors.New("a provider must be waited for")
 
-// ChainError says that every provider that was called has failed.
+// ChainError means that every provider that was called has failed.
 type ChainError struct {
 	// Failures in the order of the calls, at least one.
 	Failures []Failed
-	// Untried says that others were down, so that they were not called: they have not failed.
+	// Untried is set if others were down, so that they were not called: they have not failed.
 	Untried bool
 }
 
@@ -117,7 +117,7 @@ func (e *ChainError) Error() string {
 func (e *ChainError) Unwrap() []error {
 	sorted := slices.Clone(e.Failures)
 	slices.SortStableFunc(sorted, func(x, y Failed) int {
-		return cmp.Compare(hopelessness(x.Err.Category), hopelessness(y.Err.Category))
+		return cmp.Compare(retryRank(x.Err.Category), retryRank(y.Err.Category))
 	})
 	errs := make([]error, 0, len(sorted))
 	for _, failed := range sorted {
@@ -126,13 +126,13 @@ func (e *ChainError) Unwrap() []error {
 	return errs
 }
 
-// Retryable says whether another attempt may go better: when any failure is of a category that is
+// Retryable reports whether another attempt may go better: when any failure is of a category that is
 // tried again, or Unknown, which the caller allows one retry; and while there are others to ask.
 func (e *ChainError) Retryable() bool {
-	return e.Untried || slices.ContainsFunc(e.Failures, func(failed Failed) bool { return hopelessness(failed.Err.Category) < 2 })
+	return e.Untried || slices.ContainsFunc(e.Failures, func(failed Failed) bool { return retryRank(failed.Err.Category) < 2 })
 }
 
-func hopelessness(category v1alpha1.Category) int {
+func retryRank(category v1alpha1.Category) int {
 	switch {
 	case failure.Retryable(category):
 		return 0
@@ -212,7 +212,7 @@ func call(ctx context.Context, link Link, request Request) (response Response, f
 	response, err := link.Provider.Generate(ctx, request)
 	response.Tokens = SumTokens(response.Tokens)
 	if err == nil {
-		return response, breach(response, request)
+		return response, validateResponse(response, request)
 	}
 	var known *failure.Error
 	if !errors.As(err, &known) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -226,8 +226,8 @@ func call(ctx context.Context, link Link, request Request) (response Response, f
 // maxRunes is what the API keeps of a summary, in code points; a character may have many.
 const maxRunes = 10_000
 
-// breach returns how a response breaks the contract of Provider, or nil.
-func breach(response Response, request Request) *failure.Error {
+// validateResponse returns how a response breaks the contract of Provider, or nil.
+func validateResponse(response Response, request Request) *failure.Error {
 	if request.Screening != nil && response.Verdict == nil {
 		return failure.New(v1alpha1.CategoryAPI, failure.TypeMalformed, "There is no verdict on the article, which was asked for.")
 	}

@@ -204,7 +204,7 @@ func (l *ledger) acquire(_ context.Context, links []provider.Link) (provider.Cal
 			return provider.Call{}, provider.ErrWaits
 		}
 		l.events = append(l.events, "+"+link.Name)
-		return provider.Call{Link: link, Release: func(_ provider.Response, err error) { l.release(link.Name, err) }}, nil
+		return provider.Call{Link: link, Done: func(_ provider.Response, err error) { l.release(link.Name, err) }}, nil
 	}
 	return provider.Call{}, provider.ErrNoneAvailable
 }

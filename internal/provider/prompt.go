@@ -66,7 +66,7 @@ func (p Prompt) Shorter() (Prompt, bool) {
 	return newPrompt(p.request, p.sent/4), true
 }
 
-// IsBlank says that there is nothing in the article to write about.
+// IsBlank reports whether there is nothing in the article to write about.
 func (p Prompt) IsBlank() bool {
 	return p.Document == nil && strip(p.request.Title+p.request.Description+p.request.Text) == ""
 }
@@ -160,7 +160,7 @@ what the title says, and nothing more.
 	return out.String()
 }
 
-// withoutSummary says what becomes of the summary where there is none to be written.
+// withoutSummary returns what becomes of the summary where there is none to be written.
 func withoutSummary(request Request) string {
 	if request.asksOnly() {
 		return ""
@@ -193,7 +193,7 @@ The owner of the feed wishes the following for the summary. Follow it as far as 
 // askedLength asks for less than is allowed: models do not count well, and what is too long is cut.
 func askedLength(allowed int) int { return max(allowed*85/100, 1) }
 
-// inLanguage says in English which language to write in. What is no language tag is taken for none.
+// inLanguage reports in English which language to write in. What is no language tag is taken for none.
 func inLanguage(tag string) string {
 	parsed, err := language.Parse(tag)
 	if err != nil || parsed == language.Und {

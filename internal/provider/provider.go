@@ -21,7 +21,7 @@ type Request struct {
 	// Document that Text was taken out of; nil where the article is no document. Text may be empty then. A
 	// provider that reads documents takes this, the others take Text.
 	Document *Document
-	// HeadlineOnly says that the title is all there is of the article, and all there will be. Text is empty then.
+	// HeadlineOnly is set if the title is all there is of the article, and all there will be. Text is empty then.
 	HeadlineOnly bool
 	// Description is what the feed itself says of the article, plain text. May be empty.
 	Description string
@@ -59,19 +59,19 @@ type Response struct {
 
 // Verdict is a provider's judgement of an article.
 type Verdict struct {
-	// Valuable says that the article meets the criteria.
+	// Valuable is set if the article meets the criteria.
 	Valuable bool
-	// Complete says that the page holds the whole article, and not a placeholder, a notice that it
+	// Complete is set if the page holds the whole article, and not a placeholder, a notice that it
 	// comes later, a login form or an error.
 	Complete bool
 	// Explanation of the judgement for a person, one sentence.
 	Explanation string
 }
 
-// asksOnly says that a request is for a verdict alone.
+// asksOnly reports whether a request is for a verdict alone.
 func (r Request) asksOnly() bool { return r.Screening != nil && r.Screening.Only }
 
-// Against says that the article is not to be summarized, or not yet.
+// Against reports whether the article is not to be summarized, or not yet.
 func (v *Verdict) Against() bool { return v != nil && !(v.Valuable && v.Complete) }
 
 // Provider writes a summary. An error it returns is a *failure.Error, or is classified by

@@ -47,14 +47,14 @@ func (b *Background) Start(ctx context.Context) error {
 	return nil
 }
 
-// UnderWay are those of objects that go on after the reconcile that began them.
-type UnderWay struct {
+// InFlight are those of objects that go on after the reconcile that began them.
+type InFlight struct {
 	mu   sync.Mutex
 	rows map[string]bool
 }
 
-// Begin says whether a delivery may begin: it is not under way.
-func (d *UnderWay) Begin(of client.Object, destination string) bool {
+// Begin reports whether a delivery may begin: it is not under way.
+func (d *InFlight) Begin(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	row := string(of.GetUID()) + "/" + destination
@@ -69,14 +69,14 @@ func (d *UnderWay) Begin(of client.Object, destination string) bool {
 }
 
 // End notes that a delivery has ended.
-func (d *UnderWay) End(of client.Object, destination string) {
+func (d *InFlight) End(of client.Object, destination string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.rows, string(of.GetUID())+"/"+destination)
 }
 
-// Has says whether a delivery is under way.
-func (d *UnderWay) Has(of client.Object, destination string) bool {
+// Has reports whether a delivery is under way.
+func (d *InFlight) Has(of client.Object, destination string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.rows[string(of.GetUID())+"/"+destination]

@@ -46,13 +46,13 @@ func Options(limit schedule.Limit) controller.Options {
 	return controller.Options{MaxConcurrentReconciles: limit.Slots() + parking, RateLimiter: RateLimiter()}
 }
 
-// longestComingBack is the longest wait before a key is looked at again after an error. Most errors are those of an API server that
+// longestRequeueDelay is the longest wait before a key is looked at again after an error. Most errors are those of an API server that
 // is away: what it holds up should not be held up for a quarter of an hour after that, as it would be by default.
-const longestComingBack = time.Minute
+const longestRequeueDelay = time.Minute
 
-// RateLimiter says when a key comes back after an error: at once, and then twice as late each time.
+// RateLimiter returns when a key comes back after an error: at once, and then twice as late each time.
 func RateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, longestComingBack)
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, longestRequeueDelay)
 }
 
 // ItemOwner is for whom an item is worked on: its source.

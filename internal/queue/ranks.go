@@ -5,8 +5,8 @@ package queue
 
 // The classes of who waits in the schedule, the first before the others.
 const (
-	ClassEager = iota // polls that a person waits for
-	ClassPolls        // few, and all else comes from them
+	ClassUrgent = iota // polls that a person waits for
+	ClassPolls         // few, and all else comes from them
 	ClassPending
 	ClassOthers
 )

@@ -27,7 +27,7 @@ const wakePriority = 10
 // Waker brings keys of the schedule back into the queue of the controller that they belong to.
 // It keeps the keys that are woken before that controller has started.
 type Waker struct {
-	Items, Sources, Providers, Destinations Door
+	Items, Sources, Providers, Destinations Source
 }
 
 // Wake queues a key of the schedule. It never blocks.
@@ -95,9 +95,9 @@ func Key(kind string, name types.NamespacedName) string {
 	return kind + "/" + name.String()
 }
 
-// Door is a source of events that hands out the queue itself. A channel as the source would
+// Source is a source of events that hands out the queue itself. A channel as the source would
 // block the schedule while the queue is busy.
-type Door struct {
+type Source struct {
 	mu     sync.Mutex
 	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
 	before []entry
@@ -110,7 +110,7 @@ type entry struct {
 }
 
 // Start implements source.Source.
-func (d *Door) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (d *Source) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queue = queue
@@ -122,7 +122,7 @@ func (d *Door) Start(_ context.Context, queue workqueue.TypedRateLimitingInterfa
 }
 
 // Add brings an object back to its reconciler after a while, also before that has started.
-func (d *Door) Add(request reconcile.Request, after time.Duration) {
+func (d *Source) Add(request reconcile.Request, after time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.queue == nil {

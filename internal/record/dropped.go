@@ -15,7 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// DroppedError says that the API server has refused a write of which it would drop fields. It stands for the API server's own
+// DroppedError means that the API server has refused a write of which it would drop fields. It stands for the API server's own
 // error, which repeats the whole object.
 type DroppedError struct{ Fields []string }
 

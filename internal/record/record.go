@@ -106,7 +106,7 @@ func WriteTrying[T any, P interface {
 	return err
 }
 
-// permanent returns an error that trying again does not cure, and nil for the others.
+// permanent returns an error that a retry does not help with, and nil for the others.
 func permanent(err error) error {
 	var answer apierrors.APIStatus
 	if _, dropped := errors.AsType[*DroppedError](err); dropped {

@@ -42,7 +42,7 @@ func Known(text string) string { return process.mask(text) }
 // Log is Text for the log: it masks what Known does as well.
 func Log(text string) string { return Text(Known(text)) }
 
-// maskable says whether a value is one that can be hidden.
+// maskable reports whether a value is one that can be hidden.
 func maskable(value string) bool {
 	// What the mask itself holds cannot be hidden by it.
 	const masks = Masked + Masked
@@ -139,7 +139,7 @@ func (k *known) remember(by, value string) {
 	k.merge()
 }
 
-// touch notes that a value is in use, and says whether it is known.
+// touch notes that a value is in use, and reports whether it is known.
 func (k *known) touch(by, value string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

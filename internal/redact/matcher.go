@@ -43,7 +43,7 @@ type branch struct {
 	by   byte
 }
 
-// ways says where the ways from a node are noted.
+// ways are where the ways from a node are noted.
 type ways uint8
 
 const (

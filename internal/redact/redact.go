@@ -39,5 +39,5 @@ func Text(text string) string {
 	return masked
 }
 
-// IsMasked says whether something was masked in a text.
+// IsMasked reports whether something was masked in a text.
 func IsMasked(text string) bool { return strings.Contains(text, Masked) }

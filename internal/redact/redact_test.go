@@ -66,7 +66,7 @@ func TestSentencesAreLeftAlone(t *testing.T) {
 		"Key: value pairs are old. Signature: required.",
 		"Ski-resorts, sk-novinky-zo-sveta, xoxo, whsec, ghosts and AIza.",
 		"The server answered 401 Unauthorized: the key is not accepted. Correct the Secret.",
-		`Reads "News" (RSS 2.0) every 15m. The feed has moved for good: set spec.url to https://example.org/feed`,
+		`Reads "News" (RSS 2.0) every 15m. The feed has moved permanently: set spec.url to https://example.org/feed`,
 		"日本語のキー: 鍵は大切です。トークン=硬貨",
 	} {
 		if got := redact.Text(text); got != text {

@@ -83,7 +83,7 @@ func (s *Sent) Bounded(text string, most int) string {
 	return masked
 }
 
-// Holds says whether a text has something in it that the peer was sent.
+// Holds reports whether a text has something in it that the peer was sent.
 func (s *Sent) Holds(text string) bool { return s.Mask(text) != text }
 
 // In returns those of the values that stand in a text, such as the address that a peer was asked at.

@@ -88,7 +88,7 @@ func maskNamed(text string, pattern *regexp.Regexp) string {
 	}
 }
 
-// isWord says whether a text is a word as sentences have it, and so no key: letters that are small
+// isWord reports whether a text is a word as sentences have it, and so no key: letters that are small
 // but for the first, with the marks that follow words.
 func isWord(text string) bool {
 	const longestWord = 20

@@ -21,7 +21,7 @@ var (
 // slug is made of words, such as world-news-2026.
 var slug = regexp.MustCompile(`(?:^|[-_. +])[a-z]{5,}(?:$|[-_. +])`)
 
-// isCredential says whether a parameter is named like a credential, and is none of the words that may be
+// isCredential reports whether a parameter is named like a credential, and is none of the words that may be
 // called so, nor an address.
 func isCredential(name, value string) bool {
 	if value == "" || strings.Contains(value, "://") {

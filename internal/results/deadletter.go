@@ -26,7 +26,7 @@ func (r *Results) record(ctx context.Context, item *v1alpha1.FeedItem, tries int
 func (r *Results) RecordItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem, tries int,
 	change func(*v1alpha1.FeedItem) bool,
 ) error {
-	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
+	return r.withNotifications(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
 		err := r.record(ctx, item, tries, change)
 		r.Recordable.Refused(crdcheck.KindItem, err)
 		return err
@@ -37,15 +37,15 @@ func (r *Results) RecordItem(ctx context.Context, source *v1alpha1.FeedSource, i
 func (r *Results) ClaimItem(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem,
 	change func(*v1alpha1.FeedItem) bool,
 ) error {
-	return r.announcing(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
+	return r.withNotifications(ctx, source, change, func(change func(*v1alpha1.FeedItem) bool) error {
 		return record.Claim(ctx, r.Client, item, change)
 	})
 }
 
-// announcing writes a change, with the notifications that it makes due. Where it cannot be found out
+// withNotifications writes a change, with the notifications that it makes due. Where it cannot be found out
 // which those are, nothing is written: the change is worked out again, as after any error of the API
 // server.
-func (r *Results) announcing(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedItem) bool,
+func (r *Results) withNotifications(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedItem) bool,
 	write func(change func(*v1alpha1.FeedItem) bool) error,
 ) error {
 	var unknown error
@@ -58,7 +58,7 @@ func (r *Results) announcing(ctx context.Context, source *v1alpha1.FeedSource, c
 		if !lifecycle.DeadLetter(&before, live) {
 			return true
 		}
-		tell, err := r.tellers(ctx, source, live)
+		tell, err := r.notificationTargets(ctx, source, live)
 		if err != nil {
 			unknown = err
 			return false
@@ -72,20 +72,20 @@ func (r *Results) announcing(ctx context.Context, source *v1alpha1.FeedSource, c
 	return err
 }
 
-// tellers names the destinations that an item tells of itself which fails for good now. Where the cause is refused
-// credentials, those who refuse them tell of that, once for all items (R3.8).
-func (r *Results) tellers(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) ([]string, error) {
+// notificationTargets names the destinations that are notified of an item which fails for good now. Where the cause is refused
+// credentials, the service that refuses them notifies, once for all items (R3.8).
+func (r *Results) notificationTargets(ctx context.Context, source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) ([]string, error) {
 	destinations := make([]string, 0, len(source.Spec.Notifications))
 	for _, ref := range source.Spec.Notifications {
 		destinations = append(destinations, ref.Name)
 	}
-	if len(destinations) == 0 || !forCredentials(item) {
+	if len(destinations) == 0 || !failedForCredentials(item) {
 		return destinations, nil
 	}
 	for _, by := range lifecycle.Refusals(item) {
-		_, revision, why, _ := r.Services.Standing(itemcache.Refuser(item, by))
+		_, revision, why, _ := r.Services.Lookup(itemcache.Refuser(item, by))
 		if why == nil || why.Refused == nil {
-			continue // it was cured meanwhile, and the item comes back by itself
+			continue // its credentials were replaced meanwhile, and the item is retried
 		}
 		key := client.ObjectKey{Namespace: item.Namespace, Name: by.Name}
 		var err error
@@ -101,8 +101,8 @@ func (r *Results) tellers(ctx context.Context, source *v1alpha1.FeedSource, item
 	return nil, nil
 }
 
-// forCredentials says whether an item has failed for credentials that a provider or a destination
+// failedForCredentials reports whether an item has failed for credentials that a provider or a destination
 // refuses.
-func forCredentials(item *v1alpha1.FeedItem) bool {
+func failedForCredentials(item *v1alpha1.FeedItem) bool {
 	return item.Status.Reason == v1alpha1.ReasonAuthenticationFailed && len(lifecycle.Refusals(item)) > 0
 }

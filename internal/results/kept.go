@@ -27,19 +27,19 @@ import (
 )
 
 const (
-	// mostKept is how much memory results may take that the API server does not take, in bytes. A namespace may hold as much as it
+	// maxKeptBytes is how much memory results may take that the API server does not take, in bytes. A namespace may hold as much as it
 	// leaves free, so one alone has half. Nothing is begun for it beyond that; what was under way by then is kept all the same.
-	mostKept = 16 << 20
+	maxKeptBytes = 16 << 20
 	// largestResult is what the largest result takes, about: a summary of 10,000 characters of four bytes, and what
 	// belongs to it.
 	largestResult = 64 << 10
 	// keptTimeout bounds one try to write what is kept. An API server that is slow is waited for: only one try is
 	// made at a time.
 	keptTimeout = time.Minute
-	// LongestAlone is the longest wait before a result is tried again that is refused while others of its namespace are taken.
-	LongestAlone = 10 * time.Minute
-	// FullAgain is when it is looked again whether there is room for another result of a namespace.
-	FullAgain = time.Minute
+	// LongestResultWait is the longest wait before a result is tried again that is refused while others of its namespace are taken.
+	LongestResultWait = 10 * time.Minute
+	// FullRecheckInterval is when it is looked again whether there is room for another result of a namespace.
+	FullRecheckInterval = time.Minute
 )
 
 // keptResults are the results that the API server has not taken, until it does (R3.14). They are in memory only: after a restart the
@@ -82,13 +82,13 @@ func (k *keptResults) keep(item *v1alpha1.FeedItem, known Result) {
 		kept = &keptItem{uid: item.UID}
 		k.items[name] = kept
 	}
-	k.take(name, kept, known.About())
+	k.removeResult(name, kept, known.About())
 	added := keptResult{known, known.PutAway()}
 	kept.results = append(kept.results, added)
 	k.add(name.Namespace, added.bytes)
 }
 
-// Has says whether anything is kept of an item, and from when on it is to be tried by itself.
+// Has reports whether anything is kept of an item, and from when on it is to be tried by itself.
 func (k *keptResults) Has(name types.NamespacedName) (notBefore time.Time, yes bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,7 +117,7 @@ func (k *keptResults) refused(name types.NamespacedName, now time.Time) time.Tim
 		return now
 	}
 	kept.tries = min(kept.tries+1, 1000)
-	kept.notBefore = now.Add(writes.Wait(string(kept.uid), kept.tries, LongestAlone))
+	kept.notBefore = now.Add(writes.Wait(string(kept.uid), kept.tries, LongestResultWait))
 	return kept.notBefore
 }
 
@@ -129,7 +129,7 @@ func (k *keptResults) done(name types.NamespacedName, known Result) {
 	if kept == nil {
 		return
 	}
-	k.take(name, kept, known.About())
+	k.removeResult(name, kept, known.About())
 	if len(kept.results) == 0 {
 		delete(k.items, name)
 	}
@@ -153,15 +153,15 @@ func (k *keptResults) names() []types.NamespacedName {
 	return names
 }
 
-// Full says that there is no room for another result of a namespace.
+// Full reports whether there is no room for another result of a namespace.
 func (k *keptResults) Full(namespace string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.held[namespace]+largestResult > mostKept-k.bytes-largestResult
+	return k.held[namespace]+largestResult > maxKeptBytes-k.bytes-largestResult
 }
 
-// take takes a result out of those of an item, under the lock.
-func (k *keptResults) take(name types.NamespacedName, kept *keptItem, about string) {
+// removeResult takes a result out of those of an item, under the lock.
+func (k *keptResults) removeResult(name types.NamespacedName, kept *keptItem, about string) {
 	kept.results = slices.DeleteFunc(kept.results, func(known keptResult) bool {
 		if known.About() != about {
 			return false
@@ -187,7 +187,7 @@ func (k *keptResults) add(namespace string, bytes int64) {
 	}
 }
 
-// Results writes on items what has become known of them, and tells of it.
+// Results writes on items what has become known of them, and reports it.
 type Results struct {
 	Clock clock.WithDelayedExecution
 	// Client reads from the cache and writes.
@@ -220,7 +220,7 @@ func (r *Results) WriteResult(ctx context.Context, item *v1alpha1.FeedItem, know
 	if err == nil || !itemwrites.WorthKeeping(err) {
 		return written, err
 	}
-	ctrl.LoggerFrom(ctx).V(1).Info("Result kept until the API server takes it", "about", known.About(), "error", err.Error())
+	ctrl.LoggerFrom(ctx).V(1).Info("Kept a result in memory until the API server accepts it", "about", known.About(), "error", err.Error())
 	r.Kept.keep(item, known)
 	if !r.Writes.Held(item.Namespace) {
 		r.TryLater(item)
@@ -246,7 +246,7 @@ func (r *Results) WriteAllKept(ctx context.Context, name types.NamespacedName) e
 		case itemwrites.WorthKeeping(err):
 			return err
 		default:
-			ctrl.LoggerFrom(ctx).Error(err, "What is known of an item will never be taken, and is dropped", "about", known.About())
+			ctrl.LoggerFrom(ctx).Error(err, "Dropped a result that the API server will never accept", "about", known.About())
 		}
 		r.Kept.done(name, known)
 	}
@@ -279,12 +279,12 @@ func (r *Results) WriteLast(ctx context.Context) {
 			return
 		}
 		if err := r.WriteAllKept(ctx, name); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "What is known of an item could not be written before the end", "item", name)
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to write a kept result before shutdown", "item", name)
 		}
 	}
 }
 
-// counts says of how many items something is kept, and how much memory that takes.
+// counts reports for how many items something is kept, and how much memory that takes.
 func (k *keptResults) counts() (items int, bytes int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

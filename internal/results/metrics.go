@@ -12,13 +12,13 @@ import (
 // The metrics of what the API server does not take. They are counted when somebody asks.
 var (
 	serverHeld = prometheus.NewDesc("feed_operator_writes_held",
-		"1 while the API server takes nothing that is written on any FeedItem, so that nothing is begun for them; else 0.", nil, nil)
+		"1 while the API server refuses all updates of FeedItems, which holds their work; else 0.", nil, nil)
 	namespacesHeld = prometheus.NewDesc("feed_operator_writes_held_namespaces",
-		"Namespaces of which the API server takes nothing that is written on FeedItems, so that nothing is begun for them.", nil, nil)
+		"Namespaces in which the API server refuses updates of FeedItems, which holds their work.", nil, nil)
 	resultsKept = prometheus.NewDesc("feed_operator_results_kept",
-		"FeedItems of which results are kept in memory until the API server takes them.", nil, nil)
+		"FeedItems whose results are kept in memory until the API server accepts them.", nil, nil)
 	bytesKept = prometheus.NewDesc("feed_operator_results_kept_bytes",
-		"Memory that the results take that are kept until the API server takes them, about.", nil, nil)
+		"Approximate memory of the results that are kept until the API server accepts them, in bytes.", nil, nil)
 )
 
 // Collector is a prometheus.Collector of what the API server does not take.

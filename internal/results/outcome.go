@@ -25,7 +25,7 @@ func (r *Results) Settle(ctx context.Context, item *v1alpha1.FeedItem, source *v
 	return r.After(r.WriteOutcome(ctx, item, source, outcome))
 }
 
-// After says when to look again at an item that was written, or that was not (nil): then somebody
+// After returns when to look again at an item that was written, or that was not (nil): then somebody
 // else was first, or the answer of the API server was lost though it has written it, or what is known is kept.
 func (r *Results) After(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
 	switch now := r.Clock.Now(); {
@@ -34,23 +34,23 @@ func (r *Results) After(written *v1alpha1.FeedItem, err error) (ctrl.Result, err
 	case written == nil:
 		return queue.RequeueAt(now, now), nil
 	}
-	return r.whatNext(written), nil
+	return r.nextRequeue(written), nil
 }
 
 // WriteOutcome writes down what an attempt came to, whatever happened to the item meanwhile, and
-// tells about it once it is written. It returns the item as it is then, or nil if the outcome does
+// reports it once it is written. It returns the item as it is then, or nil if the outcome does
 // not belong on it any more, or is kept because the API server does not take it.
 func (r *Results) WriteOutcome(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	outcome lifecycle.Outcome,
 ) (*v1alpha1.FeedItem, error) {
-	outcome.Releases = retry.ReleasesOf(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
+	outcome.RetryRequests = retry.RequestsFor(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
 	return r.WriteResult(ctx, item, &attemptResult{
 		results: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
 	})
 }
 
-// whatNext says when to look at an item again of which the status is known.
-func (r *Results) whatNext(item *v1alpha1.FeedItem) ctrl.Result {
+// nextRequeue returns when to look at an item again of which the status is known.
+func (r *Results) nextRequeue(item *v1alpha1.FeedItem) ctrl.Result {
 	now := r.Clock.Now()
 	step := lifecycle.Next(item, now)
 	if done, result := r.NothingToDo(item, step); done {
@@ -62,7 +62,7 @@ func (r *Results) whatNext(item *v1alpha1.FeedItem) ctrl.Result {
 // Now is the time, as statuses hold it.
 func (r *Results) Now() metav1.Time { return metav1.NewTime(r.Clock.Now()) }
 
-// endedAlready says that an item has ended as this outcome ends it: most likely the API server took
+// endedAlready reports whether an item has ended as this outcome ends it: most likely the API server took
 // that, and only its answer was lost. It is good for telling of it, and for nothing more: it may
 // have been another operator, and no right to post follows from it.
 func endedAlready(began, live *v1alpha1.FeedItem, outcome lifecycle.Outcome, source *v1alpha1.FeedSource, now time.Time) bool {
@@ -97,7 +97,7 @@ func (r *Results) NothingToDo(item *v1alpha1.FeedItem, step lifecycle.Step) (boo
 // HoldFor writes on an item that is parked what it waits for.
 func (r *Results) HoldFor(ctx context.Context, item *v1alpha1.FeedItem, reasons []string) error {
 	if action := lifecycle.Next(item, r.Clock.Now()).Action; action == lifecycle.Rest || action == lifecycle.Wait {
-		return nil // it was released, and stays as it is until its turn comes
+		return nil // its retry was requested, and it stays as it is until its turn comes
 	}
 	now, held, why := r.Clock.Now(), false, strings.Join(reasons, "; ")
 	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {

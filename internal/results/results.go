@@ -26,7 +26,7 @@ import (
 type Result interface {
 	// About names the part of the item that it belongs to. There is one result about each at a time.
 	About() string
-	// Write writes it on an item, whatever happened to that meanwhile, and tells about it once it is written. It returns
+	// Write writes it on an item, whatever happened to that meanwhile, and reports it once it is written. It returns
 	// the item as it is then; nil where the result does not belong on it any more.
 	Write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error)
 	// PutAway drops what is not needed to write it later, and returns how much memory the rest takes, about, in bytes.
@@ -52,15 +52,15 @@ func (a *attemptResult) Write(ctx context.Context, item *v1alpha1.FeedItem, trie
 		settled, err = a.settle(ctx, item, outcome, tries)
 	}
 	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
-		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server does not take the result: "+err.Error())
+		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server refuses the result: "+err.Error())
 		outcome = Failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, a.results.Now())
-		outcome.Began, outcome.Releases = a.outcome.Began, a.outcome.Releases
+		outcome.Began, outcome.RetryRequests = a.outcome.Began, a.outcome.RetryRequests
 		settled, err = a.settle(ctx, item, outcome, tries)
 	}
 	return settled, err
 }
 
-// settle writes an outcome, and tells of it. It returns the item, or nil if the outcome does not belong on it any more.
+// settle writes an outcome, and reports it. It returns the item, or nil if the outcome does not belong on it any more.
 func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, outcome lifecycle.Outcome, tries int) (*v1alpha1.FeedItem, error) {
 	var settled, ended *v1alpha1.FeedItem
 	var history []v1alpha1.HistoryEntry
@@ -81,7 +81,7 @@ func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, out
 		return nil, err
 	}
 	if told := cmp.Or(settled, ended); told != nil {
-		a.results.tellAttempt(history, a.began, told, a.source, outcome, a.at)
+		a.results.streamAttempt(history, a.began, told, a.source, outcome, a.at)
 		a.results.Tell(a.began, told)
 	}
 	return settled, nil
@@ -118,7 +118,7 @@ func (n *noticeResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tries
 	if err != nil || settled == nil {
 		return nil, err
 	}
-	n.results.TellEntries(history, settled, telemetry.Attempt{Began: n.outcome.Began, MaxRetries: lifecycle.MostNotifying - 1}, n.at)
+	n.results.StreamEntries(history, settled, telemetry.Attempt{Began: n.outcome.Began, MaxRetries: lifecycle.MaxNotificationAttempts - 1}, n.at)
 	return settled, nil
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// tellAttempt tells what an attempt at a summary came to, once that is written, and which posts wait
+// streamAttempt reports what an attempt at a summary came to, once that is written, and which posts wait
 // for their turn then. History is that of the item before.
-func (r *Results) tellAttempt(history []v1alpha1.HistoryEntry, before, after *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
+func (r *Results) streamAttempt(history []v1alpha1.HistoryEntry, before, after *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	outcome lifecycle.Outcome, now time.Time,
 ) {
 	attempt := telemetry.Attempt{Began: outcome.Began, MaxRetries: lifecycle.PolicyOf(source).MaxRetries}
@@ -23,7 +23,7 @@ func (r *Results) tellAttempt(history []v1alpha1.HistoryEntry, before, after *v1
 		}
 		attempt.FallbackFrom = append(attempt.FallbackFrom, failed.Name)
 	}
-	r.TellEntries(history, after, attempt, now)
+	r.StreamEntries(history, after, attempt, now)
 	for i := range after.Status.Deliveries {
 		row := &after.Status.Deliveries[i]
 		if row.State == v1alpha1.DeliveryQueued && lifecycle.RowOf(before, row.Destination) == nil {
@@ -32,8 +32,8 @@ func (r *Results) tellAttempt(history []v1alpha1.HistoryEntry, before, after *v1
 	}
 }
 
-// TellEntries tells the stream what has been added to the history of an item.
-func (r *Results) TellEntries(history []v1alpha1.HistoryEntry, item *v1alpha1.FeedItem, attempt telemetry.Attempt, now time.Time) {
+// StreamEntries tells the stream what has been added to the history of an item.
+func (r *Results) StreamEntries(history []v1alpha1.HistoryEntry, item *v1alpha1.FeedItem, attempt telemetry.Attempt, now time.Time) {
 	for _, entry := range lifecycle.Added(history, item.Status.History) {
 		r.Stream.StageEnded(item, entry, attempt, now)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Tell makes known what an item has become, beside what its attempts came to.
 func (r *Results) Tell(before, after *v1alpha1.FeedItem) {
-	for _, by := range lifecycle.Refusals(after) { // what refused it may have been cured while this was written
+	for _, by := range lifecycle.Refusals(after) { // the credentials may have been replaced while this was written
 		r.Waker.ServiceChanged(itemcache.Refuser(after, by), false)
 	}
 	switch after.Status.Phase {

@@ -16,13 +16,13 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// LastReleased is when what had failed was last released, for whatever reason.
+// LastReleased is when what had failed was last to be retried: by a request, or with new credentials.
 func LastReleased(object client.Object) time.Time {
 	switch parent := object.(type) {
 	case *v1alpha1.FeedSource:
-		return believable.TimeOf(parent.Status.ReleasedTime)
+		return believable.TimeOf(parent.Status.RetryRequestedTime)
 	case v1alpha1.ServiceObject:
-		forced, cured := believable.TimeOf(parent.Service().ForcedTime), believable.TimeOf(parent.Service().ReleasedTime)
+		forced, cured := believable.TimeOf(parent.Service().RetryRequestedTime), believable.TimeOf(parent.Service().CredentialsRestoredTime)
 		if cured.After(forced) {
 			return cured
 		}
@@ -31,14 +31,14 @@ func LastReleased(object client.Object) time.Time {
 	return time.Time{}
 }
 
-// ReleasesOf are those that may concern an item, or an attempt at it that has failed at providers.
-func ReleasesOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.Releases {
-	known := lifecycle.Releases{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
+// RequestsFor are those that may concern an item, or an attempt at it that has failed at providers.
+func RequestsFor(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.RetryRequests {
+	known := lifecycle.RetryRequests{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
 	if source, err := itemcache.SourceOf(ctx, reader, item); err == nil && source != nil {
-		known.Source = believable.TimeOf(source.Status.ReleasedTime)
+		known.Source = believable.TimeOf(source.Status.RetryRequestedTime)
 	}
 	forced := func(service v1alpha1.ServiceObject, name string) time.Time {
-		return ForcedTime(ctx, reader, service, item.Namespace, name)
+		return RequestedAt(ctx, reader, service, item.Namespace, name)
 	}
 	if item.Status.Summary == nil {
 		for _, failed := range append(failures, item.Status.ProviderFailures...) {
@@ -52,24 +52,24 @@ func ReleasesOf(ctx context.Context, reader client.Reader, item *v1alpha1.FeedIt
 	return known
 }
 
-// ForcedTime is when somebody last asked for a retry of what has failed at a service.
-func ForcedTime(ctx context.Context, reader client.Reader, service v1alpha1.ServiceObject, namespace, name string) time.Time {
+// RequestedAt is when somebody last asked for a retry of what has failed at a service.
+func RequestedAt(ctx context.Context, reader client.Reader, service v1alpha1.ServiceObject, namespace, name string) time.Time {
 	if err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, service); err != nil {
 		return time.Time{} // not there, so nobody has asked
 	}
-	return believable.TimeOf(service.Service().ForcedTime)
+	return believable.TimeOf(service.Service().RetryRequestedTime)
 }
 
-// CuredBy returns what says when credentials that were refused have been replaced last.
-func CuredBy(ctx context.Context, reader client.Reader, namespace string) func(v1alpha1.Stage, string) time.Time {
+// RestoredBy returns a function that knows when credentials that were refused have been replaced last.
+func RestoredBy(ctx context.Context, reader client.Reader, namespace string) func(v1alpha1.Stage, string) time.Time {
 	return func(stage v1alpha1.Stage, name string) time.Time {
 		var service v1alpha1.ServiceObject = &v1alpha1.AIProvider{}
 		if stage == v1alpha1.StageDeliver {
 			service = &v1alpha1.FeedDestination{}
 		}
 		if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service); err != nil {
-			return time.Time{} // not there, so not cured
+			return time.Time{} // not there, so not replaced
 		}
-		return believable.TimeOf(service.Service().ReleasedTime)
+		return believable.TimeOf(service.Service().CredentialsRestoredTime)
 	}
 }

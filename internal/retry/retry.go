@@ -27,7 +27,7 @@ type Request struct {
 	// Items are how many it concerns, and failed is when the last of them has failed.
 	Items  int
 	failed time.Time
-	// Noted says that it was written down.
+	// Noted is set if it was written down.
 	Noted bool
 }
 
@@ -36,7 +36,7 @@ func Token(object client.Object) string {
 	return lifecycle.TokenOf(object.GetAnnotations()[v1alpha1.AnnotationRetry])
 }
 
-// IsNew says that the request was not acted on yet.
+// IsNew reports whether the request was not acted on yet.
 func (a *Request) IsNew() bool { return a.Token != "" && a.Token != a.Last }
 
 // Concern finds out which items a retry concerns. They may have failed a moment ago.
@@ -55,6 +55,6 @@ func (a *Request) Concern(ctx context.Context, reader client.Reader, object clie
 func (a *Request) Note(live client.Object, handled *string, released **metav1.MicroTime, now time.Time) {
 	a.Noted = a.Token != "" && *handled != a.Token && Token(live) == a.Token
 	if a.Noted {
-		*handled, *released = a.Token, lifecycle.ReleasedAt(*released, a.failed, now)
+		*handled, *released = a.Token, lifecycle.AfterFailures(*released, a.failed, now)
 	}
 }

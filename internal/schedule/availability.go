@@ -12,20 +12,20 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
-// State says whether a resource may be called.
+// State is whether a resource may be called.
 type State string
 
 // The states of a resource. The empty State is StateReady.
 const (
 	// StateReady: it may be called.
 	StateReady State = "Ready"
-	// StateCoolingDown: it asked to be left alone for a while. It may be called when Until has passed.
+	// StateCoolingDown: it has refused calls for their rate. It may be called when Until has passed.
 	StateCoolingDown State = "CoolingDown"
 	// StateQuotaSpent: its budget is spent. It may be called when Until has passed.
 	StateQuotaSpent State = "QuotaSpent"
-	// StateOpen: its circuit is open, after too many failures in a row. When Until has passed, one
+	// StateCircuitOpen: its circuit is open, after too many failures in a row. When Until has passed, one
 	// call at a time is let through as a probe.
-	StateOpen State = "Open"
+	StateCircuitOpen State = "CircuitOpen"
 	// StateDown: it must not be called until somebody changes something (credentials, suspend).
 	StateDown State = "Down"
 )
@@ -54,13 +54,13 @@ func (g growth) after(nth int) time.Duration {
 	return min(wait, g.limit)
 }
 
-// Availability says whether a resource may be called, and since how many failures. It is a value
+// Availability is whether a resource may be called, and after how many failures in a row. It is a value
 // that can be written down and restored. The zero Availability is ready.
 type Availability struct {
 	State State
 	// Until is when the resource may be called again, in the states that end by themselves.
 	Until time.Time
-	// Failures in a row that led here: of calls in StateReady and StateOpen, of refusals for the
+	// Failures in a row that led here: of calls in StateReady and StateCircuitOpen, of refusals for the
 	// same cause in StateCoolingDown and StateQuotaSpent. Failures of other kinds in between add to it.
 	Failures int
 	// Within is how far away Until can be; 0 is for as long as another side may ask for.
@@ -71,7 +71,7 @@ type Availability struct {
 // StateDown, which has no end of its own. A time that no rule can have set is not waited for.
 func (a Availability) Remaining(now time.Time) time.Duration {
 	switch a.State {
-	case StateCoolingDown, StateQuotaSpent, StateOpen:
+	case StateCoolingDown, StateQuotaSpent, StateCircuitOpen:
 		if believable.Coming(a.Until, now, cmp.Or(a.Within, longestWait)) {
 			return max(a.Until.Sub(now), 0)
 		}
@@ -146,10 +146,10 @@ func (a Availability) counted(now time.Time, retryAfter time.Duration) Availabil
 			next.State, next.Until = StateCoolingDown, now
 		}
 		return next.lengthened(now, retryAfter)
-	case a.State != StateOpen:
+	case a.State != StateCircuitOpen:
 		next.Failures = failuresToOpen // what came before must not make the first opening longer
 	}
-	next.State = StateOpen
+	next.State = StateCircuitOpen
 	next.Until = now.Add(circuitWait.after(next.Failures - failuresToOpen + 1))
 	return next.lengthened(now, retryAfter)
 }
@@ -165,7 +165,7 @@ func (a Availability) lengthened(now time.Time, retryAfter time.Duration) Availa
 // Broken is the availability of what was found out to be broken in another way than by its calls:
 // its circuit is open.
 func Broken(now time.Time) Availability {
-	return Availability{State: StateOpen, Until: now.Add(circuitWait.first), Failures: failuresToOpen}
+	return Availability{State: StateCircuitOpen, Until: now.Add(circuitWait.first), Failures: failuresToOpen}
 }
 
 // Succeeded is the availability after a call has succeeded: ready, and nothing counted. A success

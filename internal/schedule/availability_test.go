@@ -47,7 +47,7 @@ func TestFailed(t *testing.T) {
 		return Availability{State: StateQuotaSpent, Until: in(until), Failures: failures}
 	}
 	open := func(until time.Duration, failures int) Availability {
-		return Availability{State: StateOpen, Until: in(until), Failures: failures}
+		return Availability{State: StateCircuitOpen, Until: in(until), Failures: failures}
 	}
 	down := Availability{State: StateDown}
 
@@ -124,12 +124,12 @@ func TestSucceeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ before, want Availability }{
 		"a success clears the count":                 {Availability{State: StateReady, Failures: 4}, Availability{State: StateReady}},
-		"a probe closes the circuit":                 {Availability{State: StateOpen, Until: noon, Failures: 9}, Availability{State: StateReady}},
+		"a probe closes the circuit":                 {Availability{State: StateCircuitOpen, Until: noon, Failures: 9}, Availability{State: StateReady}},
 		"a cool-down that has passed is over":        {Availability{State: StateCoolingDown, Until: noon, Failures: 2}, Availability{State: StateReady}},
 		"a call that began before does not end it":   {Availability{State: StateCoolingDown, Until: in(1), Failures: 2}, Availability{State: StateCoolingDown, Until: in(1), Failures: 2}},
 		"what is down waits for something else":      {Availability{State: StateDown}, Availability{State: StateDown}},
 		"the zero availability is ready, and stays":  {Availability{}, Availability{State: StateReady}},
-		"an open circuit without a time is probed":   {Availability{State: StateOpen}, Availability{State: StateReady}},
+		"an open circuit without a time is probed":   {Availability{State: StateCircuitOpen}, Availability{State: StateReady}},
 		"a state that nobody knows counts for ready": {Availability{State: "Other", Until: in(1)}, Availability{State: StateReady}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAvailabilityNeverGetsStuck(t *testing.T) {
 func TestAPauseUntilNextYearIsNone(t *testing.T) {
 	t.Parallel()
 	const year = 365 * 24 * time.Hour
-	for _, state := range []State{StateCoolingDown, StateQuotaSpent, StateOpen} {
+	for _, state := range []State{StateCoolingDown, StateQuotaSpent, StateCircuitOpen} {
 		wrong := Availability{State: state, Until: in(year), Failures: 6}
 		if got := wrong.Remaining(noon); got != 0 {
 			t.Errorf("%s: waits %s", state, got)

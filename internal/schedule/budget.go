@@ -39,9 +39,9 @@ type budget struct {
 	Tokens
 	perDay  int64 // 0 and less is without limit
 	largest int64 // call seen lately, 0 before there was one
-	// underWay counts the calls that have not ended, and promised is what they were thought to cost
+	// inFlight counts the calls that have not ended, and promised is what they were thought to cost
 	// when they began.
-	underWay int
+	inFlight int
 	promised int64
 	asked    bool // a further block is being written down
 	ended    bool // who waits knows that nothing is left
@@ -60,7 +60,7 @@ func (b *budget) on(now time.Time) {
 	}
 }
 
-// empty says that nothing was used or reserved.
+// empty reports whether nothing was used or reserved.
 func (b *budget) empty() bool { return b.Used == 0 && b.Reserved == 0 }
 
 // restore takes over what was written down: whatever was reserved may have been used.
@@ -86,36 +86,36 @@ func (b *budget) call() int64 {
 // need is what must be reserved for one call more than those under way.
 func (b *budget) need() int64 {
 	call := b.call()
-	return b.Used + max(b.promised, int64(b.underWay)*call) + call
+	return b.Used + max(b.promised, int64(b.inFlight)*call) + call
 }
 
 // begin notes that a call begins, and returns what it is thought to cost.
 func (b *budget) begin() int64 {
 	call := b.call()
-	b.underWay++
+	b.inFlight++
 	b.promised += call
 	return call
 }
 
 // end notes that a call has ended of which so much was thought.
 func (b *budget) end(promised int64) {
-	b.underWay--
+	b.inFlight--
 	b.promised -= promised
 }
 
 // forget forgets everything but the calls under way.
-func (b *budget) forget() { *b = budget{underWay: b.underWay, promised: b.promised} }
+func (b *budget) forget() { *b = budget{inFlight: b.inFlight, promised: b.promised} }
 
-// allows says whether a call may begin.
+// allows reports whether a call may begin.
 func (b *budget) allows(now time.Time) bool {
 	b.on(now)
 	return b.perDay <= 0 || b.need() <= min(b.Reserved, b.perDay)
 }
 
-// spent says that no call may begin before the next day. While calls are under way nobody knows yet.
+// spent reports whether no call may begin before the next day. While calls are under way nobody knows yet.
 func (b *budget) spent(now time.Time) bool {
 	b.on(now)
-	return b.perDay > 0 && b.underWay == 0 && b.need() > b.perDay
+	return b.perDay > 0 && b.inFlight == 0 && b.need() > b.perDay
 }
 
 // ends is when the next day begins.

@@ -28,20 +28,20 @@ func TestATokenBudget(t *testing.T) {
 	for name, test := range map[string]struct {
 		budget   budget
 		at       time.Time // midday
-		underWay int
+		inFlight int
 		want     says
 	}{
-		"no limit allows everything":                {budget: budget{Tokens: today(1e9, 0)}, underWay: 9, want: says{Allows: true}},
+		"no limit allows everything":                {budget: budget{Tokens: today(1e9, 0)}, inFlight: 9, want: says{Allows: true}},
 		"the first call of a day waits for a block": {budget: budget{perDay: 1_000_000}, want: says{Further: 50_000}},
 		"what is reserved may be spent":             {budget: budget{perDay: 1_000_000, Tokens: today(40_000, 50_000)}, want: says{Allows: true}},
 		"not more than that":                        {budget: budget{perDay: 1_000_000, Tokens: today(46_001, 50_000)}, want: says{Further: 100_000}},
-		"calls under way have their share":          {budget: budget{perDay: 1_000_000, Tokens: today(40_000, 50_000)}, underWay: 2, want: says{Further: 100_000}},
+		"calls under way have their share":          {budget: budget{perDay: 1_000_000, Tokens: today(40_000, 50_000)}, inFlight: 2, want: says{Further: 100_000}},
 		"a call is as large as the largest":         {budget: budget{perDay: 1_000_000, largest: 10_001, Tokens: today(40_000, 50_000)}, want: says{Further: 100_000}},
 		"a block holds one call at least":           {budget: budget{perDay: 1_000_000, largest: 70_000}, want: says{Further: 70_000}},
 		"the last block is what is left":            {budget: budget{perDay: 1_000_000, Tokens: today(980_000, 980_000)}, want: says{Further: 1_000_000}},
 		"the last call":                             {budget: budget{perDay: 1_000_000, Tokens: today(996_000, 1_000_000)}, want: says{Allows: true}},
 		"too little is left for a call":             {budget: budget{perDay: 1_000_000, Tokens: today(996_001, 1_000_000)}, want: says{Spent: true}},
-		"nobody knows while calls are under way":    {budget: budget{perDay: 1_000_000, Tokens: today(995_000, 1_000_000)}, underWay: 1, want: says{}},
+		"nobody knows while calls are under way":    {budget: budget{perDay: 1_000_000, Tokens: today(995_000, 1_000_000)}, inFlight: 1, want: says{}},
 		"a call that is larger than a day is made":  {budget: budget{perDay: 100, largest: 5000}, want: says{Further: 100}},
 		"once":                 {budget: budget{perDay: 100, largest: 5000, Tokens: today(1, 100)}, want: says{Spent: true}},
 		"a limit of one token": {budget: budget{perDay: 1}, want: says{Further: 1}},
@@ -53,12 +53,12 @@ func TestATokenBudget(t *testing.T) {
 		"a clock that was years ahead ends with today":     {budget: budget{perDay: 100, Tokens: Tokens{someDay.AddDate(5, 0, 0), 100, 100}}, want: says{Spent: true}},
 		"a clock in a zone of its own has the same day":    {budget: budget{perDay: 100, Tokens: today(100, 100)}, at: midday.In(time.FixedZone("", 14*3600)), want: says{Spent: true}},
 		"numbers as large as can be":                       {budget: budget{perDay: mostTokens, largest: mostTokens, Tokens: today(mostTokens, mostTokens)}, want: says{Spent: true}},
-		"as large as can be, with calls under way as well": {budget: budget{perDay: mostTokens, largest: mostTokens, Tokens: today(mostTokens, mostTokens)}, underWay: 1000, want: says{}},
+		"as large as can be, with calls under way as well": {budget: budget{perDay: mostTokens, largest: mostTokens, Tokens: today(mostTokens, mostTokens)}, inFlight: 1000, want: says{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, at := test.budget, test.at
-			for range test.underWay {
+			for range test.inFlight {
 				b.begin()
 			}
 			if at.IsZero() {

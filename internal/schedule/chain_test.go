@@ -39,7 +39,7 @@ func TestChain(t *testing.T) {
 			b.SetAvailability(gemini, Availability{State: StateQuotaSpent, Until: time.Now().Add(time.Hour)})
 		}, extractive},
 		"an open circuit is passed over, also for its last seconds": {func(b *bench) {
-			b.SetAvailability(gemini, Availability{State: StateOpen, Until: time.Now().Add(time.Second)})
+			b.SetAvailability(gemini, Availability{State: StateCircuitOpen, Until: time.Now().Add(time.Second)})
 		}, extractive},
 		"what is down is passed over": {func(b *bench) {
 			b.SetAvailability(gemini, Availability{State: StateDown})
@@ -140,7 +140,7 @@ func TestOpenCircuitLetsOneProbeThrough(t *testing.T) {
 		b.passes(time.Minute)
 		b.wantWoken("a")
 		turn := b.Enter("a")
-		b.gets(turn, published(1), gemini).Release() // it was not needed: the next may probe
+		b.gets(turn, published(1), gemini).Cancel() // it was not needed: the next may probe
 		turn.Leave()
 		b.wantWoken("b")
 		b.parks("a", published(1), gemini)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// longestNap bounds how late a jump of the wall clock is noticed while somebody waits.
-const longestNap = time.Minute
+// maxTimerDelay bounds how late a jump of the wall clock is noticed while somebody waits.
+const maxTimerDelay = time.Minute
 
 // settle gives the resources that were touched to those who wait for them, as long as they are
 // free: to those whose turn it is at what is shared first, and then to the best of all the lines, because who
 // stands in one may need another as well. It ends: whom it looks at is granted, or parked with a resource that is not
 // free for it, or parked behind a better one, at what is not shared or was not touched before.
 func (s *Schedule) settle(now time.Time) {
-	s.passOn(now)
+	s.advanceWaiters(now)
 	for {
 		var best *request
 		var byTurns bool
@@ -32,7 +32,7 @@ func (s *Schedule) settle(now time.Time) {
 		if best == nil || !s.open {
 			break
 		}
-		s.leaveLines(best)
+		s.dequeueAll(best)
 		s.grantOrPark(best, now, true)
 	}
 	for _, r := range s.touched {
@@ -49,7 +49,7 @@ func (s *Schedule) settle(now time.Time) {
 func (s *Schedule) reconsider(requests []*request, now time.Time) {
 	slices.SortFunc(requests, (*request).compare)
 	for _, q := range requests {
-		s.leaveLines(q)
+		s.dequeueAll(q)
 	}
 	for _, q := range requests {
 		s.grantOrPark(q, now, false)
@@ -68,10 +68,10 @@ func (s *Schedule) availabilityChanged(r *resource, owner Owner, now time.Time) 
 }
 
 // grantOrPark reserves what a parked request asks for, or parks it where it has to wait. One that
-// would wait for nothing but what is down, and does not want that, ends: its key is woken. ItsTurn says that no other
+// would wait for nothing but what is down, and does not want that, ends: its key is woken. ItsTurn means that no other
 // goes before it at what is shared and was touched.
 func (s *Schedule) grantOrPark(q *request, now time.Time, itsTurn bool) {
-	tickets, waitFor := s.take(q, nil, now, itsTurn)
+	tickets, waitFor := s.acquire(q, nil, now, itsTurn)
 	if tickets == nil && !(q.soon && q.allDown(waitFor, now)) {
 		s.park(q, waitFor)
 		return
@@ -82,9 +82,9 @@ func (s *Schedule) grantOrPark(q *request, now time.Time, itsTurn bool) {
 	s.woken = append(s.woken, w.key)
 }
 
-// take takes one resource of each chain of the request, or nothing at all; then it returns the
+// acquire takes one resource of each chain of the request, or nothing at all; then it returns the
 // resources to wait for. Where the request has a ticket for a chain already, that one is used.
-func (s *Schedule) take(q *request, have map[int]*Ticket, now time.Time, itsTurn bool) (tickets []*Ticket, waitFor []*resource) {
+func (s *Schedule) acquire(q *request, have map[int]*Ticket, now time.Time, itsTurn bool) (tickets []*Ticket, waitFor []*resource) {
 	chosen := make([]*resource, len(q.chains))
 	for i, chain := range q.chains {
 		if have[i] != nil {
@@ -103,12 +103,12 @@ func (s *Schedule) take(q *request, have map[int]*Ticket, now time.Time, itsTurn
 			continue
 		}
 		s.touch(s.keep(r))
-		tickets = append(tickets, r.take(s, q.rank.Owner, now))
+		tickets = append(tickets, r.acquire(s, q.rank.Owner, now))
 	}
 	return tickets, nil
 }
 
-// overtakes says whether a request would go before a better one of the same owner only because it has a slot of something
+// overtakes reports whether a request would go before a better one of the same owner only because it has a slot of something
 // shared already, such as a place to work at, for which the better one still waits. Then it returns what that waits for.
 // Others than the owner's own do not have to wait for those who have no slot: nobody knows for how long that is.
 func (s *Schedule) overtakes(q *request, have map[int]*Ticket, r *resource, now time.Time) *resource {
@@ -128,7 +128,7 @@ func (s *Schedule) overtakes(q *request, have map[int]*Ticket, r *resource, now 
 	return nil
 }
 
-// wants says whether a request would take a resource, were it free.
+// wants reports whether a request would take a resource, were it free.
 func (s *Schedule) wants(q *request, r *resource, now time.Time) bool {
 	for _, chain := range q.chains {
 		for _, id := range chain {
@@ -177,9 +177,9 @@ func (s *Schedule) park(q *request, waitFor []*resource) {
 	}
 }
 
-func (s *Schedule) leaveLines(q *request) {
+func (s *Schedule) dequeueAll(q *request) {
 	for _, at := range q.places {
-		at.resource.leaveLine(at)
+		at.resource.dequeue(at)
 		s.touch(at.resource)
 	}
 	q.places = nil
@@ -206,7 +206,7 @@ func (s *Schedule) arm(r *resource, now time.Time) {
 	r.due = due
 	if !due.IsZero() {
 		// In a goroutine of its own, because a fake clock calls back while it holds its lock.
-		r.timer = s.clock.AfterFunc(min(due.Sub(now), longestNap), func() { go s.fire(r, due) })
+		r.timer = s.clock.AfterFunc(min(due.Sub(now), maxTimerDelay), func() { go s.fire(r, due) })
 	}
 }
 

@@ -174,7 +174,7 @@ func TestNobodyIsForgottenWhileProvidersFail(t *testing.T) {
 				w.queue.add(key)
 				return
 			case 3:
-				ticket.Release()
+				ticket.Cancel()
 				w.queue.add(key)
 				return
 			}

@@ -96,7 +96,7 @@ func drawChain(t *rapid.T, from []Resource, label string) []Resource {
 
 func drawAvailability(t *rapid.T) Availability {
 	return Availability{
-		State:    rapid.SampledFrom([]State{StateReady, StateReady, StateCoolingDown, StateOpen, StateDown}).Draw(t, "state"),
+		State:    rapid.SampledFrom([]State{StateReady, StateReady, StateCoolingDown, StateCircuitOpen, StateDown}).Draw(t, "state"),
 		Until:    time.Now().Add(time.Duration(rapid.IntRange(-10, 100).Draw(t, "until")) * time.Second),
 		Failures: rapid.IntRange(0, 6).Draw(t, "failures"),
 	}
@@ -149,7 +149,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			_, turn := m.turn(t)
 			for _, ticket := range turn.held {
 				if ticket.resource.id == machineWork[0] && !ticket.closed {
-					turn.Entrust(ticket)
+					turn.Detach(ticket)
 					ticket.Done()
 					return
 				}
@@ -173,7 +173,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			ticket.Used(rapid.SampledFrom([]int64{-1, 0, 10, 400, 30_000}).Draw(t, "tokens"))
 			switch rapid.IntRange(0, 4).Draw(t, "how") {
 			case 0:
-				ticket.Release()
+				ticket.Cancel()
 			case 1:
 				ticket.Done()
 			case 2:

@@ -63,8 +63,8 @@ func (p *pace) wait(now time.Time) time.Duration {
 	return max(p.next.Sub(now), 0)
 }
 
-// take uses up the token that wait has promised.
-func (p *pace) take(now time.Time) token {
+// spend uses up the token that wait has promised.
+func (p *pace) spend(now time.Time) token {
 	taken := token{before: p.next, after: p.next}
 	if p.interval > 0 {
 		p.next = now.Add(p.interval)

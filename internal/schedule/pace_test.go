@@ -153,50 +153,50 @@ func TestPace(t *testing.T) {
 	}{
 		"the first call need not wait": {func(*pace) time.Time { return noon }, 0},
 		"the second waits for the interval": {func(p *pace) time.Time {
-			p.take(noon)
+			p.spend(noon)
 			return noon
 		}, interval},
 		"idle time is not saved up": {func(p *pace) time.Time {
-			p.take(noon)
-			p.take(in(time.Hour))
+			p.spend(noon)
+			p.spend(in(time.Hour))
 			return in(time.Hour)
 		}, interval},
 		"a token that was not used can be taken again": {func(p *pace) time.Time {
-			taken := p.take(noon)
+			taken := p.spend(noon)
 			p.putBack(taken)
 			return in(time.Second)
 		}, 0},
 		"a token that was followed by another is lost": {func(p *pace) time.Time {
-			taken := p.take(noon)
-			p.take(in(interval))
+			taken := p.spend(noon)
+			p.spend(in(interval))
 			p.putBack(taken)
 			return in(interval)
 		}, interval},
 		"both of two tokens can be given back, last first": {func(p *pace) time.Time {
-			first := p.take(noon)
-			second := p.take(in(interval))
+			first := p.spend(noon)
+			second := p.spend(in(interval))
 			p.putBack(second)
 			p.putBack(first)
 			return in(interval)
 		}, 0},
 		"a longer interval counts from the last call": {func(p *pace) time.Time {
-			p.take(noon)
+			p.spend(noon)
 			p.change(2 * interval)
 			return in(interval)
 		}, interval},
 		"a shorter one too": {func(p *pace) time.Time {
-			p.take(noon)
+			p.spend(noon)
 			p.change(interval / 2)
 			return in(interval / 2)
 		}, 0},
 		"no limit any more": {func(p *pace) time.Time {
-			p.take(noon)
+			p.spend(noon)
 			p.change(0)
-			p.take(noon)
+			p.spend(noon)
 			return noon
 		}, 0},
 		"a clock that went back does not stop it": {func(p *pace) time.Time {
-			p.take(in(time.Hour))
+			p.spend(in(time.Hour))
 			return noon
 		}, interval},
 	} {
@@ -230,7 +230,7 @@ func TestPaceKeepsItsDistance(t *testing.T) {
 				p.putBack(calls[i].token)
 				calls = append(calls[:i:i], calls[i+1:]...)
 			case p.wait(now) == 0:
-				calls = append(calls, call{now, p.take(now)})
+				calls = append(calls, call{now, p.spend(now)})
 			}
 		}
 		for i := 1; i < len(calls); i++ {

@@ -113,7 +113,7 @@ func (m *machine) check(*rapid.T) {
 	m.lined, m.inUse, m.reserved = lined, inUse, reserved
 }
 
-// checkParts says of the parts of what is shared that they agree, and that nobody is kept for nothing. It returns
+// checkParts reports for the parts of what is shared that they agree, and that nobody is kept for nothing. It returns
 // how many wait and how many slots are taken.
 func checkParts(id Resource, r *resource, p *part, now time.Time) (waiting, inUse int) {
 	if p.above != nil && p.waiting == 0 && p.inUse == 0 && p.availability.Remaining(now) == 0 {
@@ -138,13 +138,13 @@ func checkParts(id Resource, r *resource, p *part, now time.Time) (waiting, inUs
 	return waiting, inUse
 }
 
-// needsFurther says that a call could begin if more tokens were reserved.
+// needsFurther reports whether a call could begin if more tokens were reserved.
 func needsFurther(r *resource, now time.Time) bool {
 	_, needed := r.budget.further(now)
 	return needed
 }
 
-// checkOrder says that nobody was granted a resource over the head of a better one, who stood in
+// checkOrder reports that nobody was granted a resource over the head of a better one, who stood in
 // its line before and stands there still.
 func (m *machine) checkOrder(fresh []*Ticket, lined map[Resource][]*request) {
 	for _, ticket := range fresh {
@@ -262,7 +262,7 @@ func TestScheduleIsSafeForConcurrentUse(t *testing.T) {
 						w.Snapshot()
 						w.Availability(gemini)
 						w.Configure(openAI, Limit{Concurrent: 1 + i})
-						w.SetAvailability(openAI, Availability{State: StateOpen, Until: time.Now()})
+						w.SetAvailability(openAI, Availability{State: StateCircuitOpen, Until: time.Now()})
 						w.Enter(fmt.Sprint("item/", i)).Leave()
 					}
 				}

@@ -63,7 +63,7 @@ func (q *request) compare(other *request) int {
 	)
 }
 
-// asksFor says whether it is the request for these chains.
+// asksFor reports whether it is the request for these chains.
 func (q *request) asksFor(chains [][]Resource) bool {
 	return slices.EqualFunc(q.chains, chains, slices.Equal)
 }
@@ -77,7 +77,7 @@ func (q *request) enter(r *resource) {
 	}
 	at := &place{request: q, resource: r}
 	q.places = append(q.places, at)
-	r.lineUp(at)
+	r.enqueue(at)
 }
 
 // requests are those that stand in the line of a resource.

@@ -92,7 +92,7 @@ func (r *resource) standing(now time.Time, owner Owner) standing {
 		return down
 	}
 	if remaining := availability.Remaining(now); remaining > 0 {
-		if availability.State == StateOpen || remaining >= patience {
+		if availability.State == StateCircuitOpen || remaining >= patience {
 			return down
 		}
 		return busy
@@ -111,10 +111,10 @@ func (r *resource) standing(now time.Time, owner Owner) standing {
 	return free
 }
 
-// probing says that the circuit is open, and the one call that may find out more is under way.
-func (r *resource) probing() bool { return r.availability.State == StateOpen && r.probe != nil }
+// probing reports whether the circuit is open, and the one call that may find out more is under way.
+func (r *resource) probing() bool { return r.availability.State == StateCircuitOpen && r.probe != nil }
 
-// full says that all slots are taken.
+// full reports whether all slots are taken.
 func (r *resource) full() bool { return r.limit.Concurrent > 0 && r.inUse >= r.limit.Slots() }
 
 // changes is when time alone will change how the resource stands for anybody, zero when it will not.
@@ -150,7 +150,7 @@ func (r *resource) changesForAll(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// forgettable says that nothing is lost when the resource is made anew the next time it is named.
+// forgettable reports whether nothing is lost when the resource is made anew the next time it is named.
 func (r *resource) forgettable(now time.Time) bool {
 	if r.explicit || r.inUse > 0 || r.waiters() > 0 || len(r.pauses) > 0 || r.availability.State == StateDown {
 		return false
@@ -161,9 +161,9 @@ func (r *resource) forgettable(now time.Time) bool {
 	return r.availability.Remaining(now) == 0 && r.pace.wait(now) == 0
 }
 
-// take takes a slot and a token of a resource that is free.
-func (r *resource) take(s *Schedule, owner Owner, now time.Time) *Ticket {
-	ticket := &Ticket{schedule: s, resource: r, owner: owner, token: r.pace.take(now), promised: r.budget.begin()}
+// acquire takes a slot and a token of a resource that is free.
+func (r *resource) acquire(s *Schedule, owner Owner, now time.Time) *Ticket {
+	ticket := &Ticket{schedule: s, resource: r, owner: owner, token: r.pace.spend(now), promised: r.budget.begin()}
 	r.inUse++
 	if r.shared != nil {
 		s.given++
@@ -174,7 +174,7 @@ func (r *resource) take(s *Schedule, owner Owner, now time.Time) *Ticket {
 		}
 		ticket.part.reorder()
 	}
-	if r.availability.State == StateOpen {
+	if r.availability.State == StateCircuitOpen {
 		r.probe = ticket
 	}
 	return ticket
@@ -203,11 +203,11 @@ func (r *resource) putBack(ticket *Ticket, spent bool) {
 	}
 }
 
-// honours says whether a reservation made earlier may still be used.
+// honours reports whether a reservation made earlier may still be used.
 func (r *resource) honours(ticket *Ticket, now time.Time) bool {
 	availability := r.availabilityFor(ticket.owner, now)
 	return !ticket.closed && r.known && availability.State != StateDown && availability.Remaining(now) == 0 &&
-		(r.availability.State != StateOpen || r.probe == ticket)
+		(r.availability.State != StateCircuitOpen || r.probe == ticket)
 }
 
 func (r *resource) setLimit(limit Limit) {
@@ -234,15 +234,15 @@ func (r *resource) waiting(now time.Time) (until time.Time, known bool, why stri
 		return until, known, because("is not available")
 	case r.availability.Remaining(now) > 0:
 		switch r.availability.State {
-		case StateOpen:
+		case StateCircuitOpen:
 			return until, known, because(fmt.Sprintf("has failed %d times in a row", r.availability.Failures))
 		case StateQuotaSpent:
-			return until, known, because("has no quota left")
+			return until, known, because("has spent its quota")
 		case StateCoolingDown, StateReady, StateDown:
 		}
 		return until, known, because("is cooling down")
 	case r.probing():
-		return until, known, because("is being tried after it had failed")
+		return until, known, because("is being probed after failures")
 	case r.budget.spent(now):
 		return until, known, because("has used up its tokens of the day")
 	case r.full():

@@ -59,7 +59,7 @@ func (s *Schedule) Open() {
 	})
 }
 
-// IsOpen says whether anybody is granted anything yet.
+// IsOpen reports whether anybody is granted anything yet.
 func (s *Schedule) IsOpen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,9 +107,9 @@ func (s *Schedule) SetAvailability(id Resource, availability Availability) {
 	})
 }
 
-// Rouse wakes everybody who waits for a resource, though it is not free: what they wait for has
+// WakeAll wakes everybody who waits for a resource, though it is not free: what they wait for has
 // changed in a way that they must know, such as that it will not come by itself.
-func (s *Schedule) Rouse(id Resource) {
+func (s *Schedule) WakeAll(id Resource) {
 	s.locked(func(time.Time) {
 		for _, at := range s.find(id).places() {
 			s.woken = append(s.woken, at.request.waiter.key)
@@ -124,7 +124,7 @@ func (s *Schedule) Availability(id Resource) Availability {
 	return s.find(id).availability
 }
 
-// Wait says when the first resource of a chain will be available, as far as that is known, and
+// Wait returns when the first resource of a chain will be available, as far as that is known, and
 // what it is that must be waited for, in words. It does not count who else is waiting.
 func (s *Schedule) Wait(chain ...Resource) (until time.Time, known bool, why string) {
 	s.mu.Lock()

@@ -93,7 +93,7 @@ func TestReleaseGivesThePaceBack(t *testing.T) {
 		b.parks("second", published(1), gemini)
 		b.parks("third", published(2), gemini)
 		b.passes(time.Second)
-		ticket.Release()
+		ticket.Cancel()
 		b.wantWoken("second")
 		b.gets(b.Enter("second"), published(1), gemini).Done()
 		b.wantWoken()
@@ -184,18 +184,18 @@ func TestWait(t *testing.T) {
 		}, []Resource{gemini}, 0, false, "provider news/gemini is not available"},
 		"the earliest of two": {func(b *bench) {
 			b.SetAvailability(gemini, Availability{State: StateQuotaSpent, Until: time.Now().Add(time.Hour)})
-			b.SetAvailability(extractive, Availability{State: StateOpen, Until: time.Now().Add(time.Minute), Failures: 5})
+			b.SetAvailability(extractive, Availability{State: StateCircuitOpen, Until: time.Now().Add(time.Minute), Failures: 5})
 		}, []Resource{gemini, extractive}, time.Minute, true, "provider news/extractive has failed 5 times in a row"},
 		"a spent quota": {func(b *bench) {
 			b.SetAvailability(gemini, Availability{State: StateQuotaSpent, Until: time.Now().Add(time.Hour)})
-		}, []Resource{gemini}, time.Hour, true, "provider news/gemini has no quota left"},
+		}, []Resource{gemini}, time.Hour, true, "provider news/gemini has spent its quota"},
 		"a cool-down": {func(b *bench) {
 			b.SetAvailability(gemini, Availability{State: StateCoolingDown, Until: time.Now().Add(time.Second)})
 		}, []Resource{gemini}, time.Second, true, "provider news/gemini is cooling down"},
 		"a probe": {func(b *bench) {
-			b.SetAvailability(gemini, Availability{State: StateOpen})
+			b.SetAvailability(gemini, Availability{State: StateCircuitOpen})
 			b.gets(b.Enter("probe"), Rank{}, gemini)
-		}, []Resource{gemini}, 0, false, "provider news/gemini is being tried after it had failed"},
+		}, []Resource{gemini}, 0, false, "provider news/gemini is being probed after failures"},
 		"slots": {func(b *bench) {
 			b.gets(b.Enter("one"), Rank{}, host)
 			b.gets(b.Enter("two"), Rank{}, host)

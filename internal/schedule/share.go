@@ -13,7 +13,7 @@ import (
 // at what is shared are by tenant first.
 type Owner struct{ Tenant, Group string }
 
-// Sharing says who goes first where a resource is scarce.
+// Sharing is who goes first where a resource is scarce.
 type Sharing int
 
 // How resources are shared.
@@ -133,7 +133,7 @@ func (r *resource) availabilityFor(owner Owner, now time.Time) Availability {
 	return common
 }
 
-// room says whether an owner may take another slot.
+// room reports whether an owner may take another slot.
 func (r *resource) room(owner Owner) bool {
 	if r.limit.Concurrent <= 0 {
 		return true
@@ -244,7 +244,7 @@ func (q *groups) Pop() any {
 	return p
 }
 
-// behind says whether somebody who waits goes before a request that has just come.
+// behind reports whether somebody who waits goes before a request that has just come.
 func (r *resource) behind(q *request, now time.Time) bool {
 	head := r.head(now)
 	if head == nil {
@@ -287,8 +287,8 @@ func (r *resource) places() []*place {
 	return r.line
 }
 
-// lineUp puts a place into its line.
-func (r *resource) lineUp(at *place) {
+// enqueue puts a place into its line.
+func (r *resource) enqueue(at *place) {
 	if r.shared == nil {
 		heap.Push(&r.line, at)
 		return
@@ -301,8 +301,8 @@ func (r *resource) lineUp(at *place) {
 	at.part.reorder()
 }
 
-// leaveLine takes a place out of its line.
-func (r *resource) leaveLine(at *place) {
+// dequeue takes a place out of its line.
+func (r *resource) dequeue(at *place) {
 	if r.shared == nil {
 		heap.Remove(&r.line, at.index)
 		return

@@ -255,7 +255,7 @@ func BenchmarkTurns(b *testing.B) {
 		woken = woken[1:]
 		turn := s.Enter(key)
 		ticket, _ := turn.Acquire(ranks[key], work)
-		turn.Entrust(ticket)
+		turn.Detach(ticket)
 		turn.Acquire(ranks[key], work) // there is more to do: it waits again
 		ticket.Done()
 		turn.Leave()
@@ -279,7 +279,7 @@ func TestTheFirstOfAllGroupsIsKnown(t *testing.T) {
 				turn := s.Enter(key)
 				defer turn.Leave()
 				if ticket, ok := turn.Acquire(rank, work); ok {
-					turn.Entrust(ticket)
+					turn.Detach(ticket)
 					held = append(held, ticket)
 				}
 			},

@@ -36,7 +36,7 @@ func (s *Schedule) Tokens(id Resource, ahead bool) Tokens {
 	return r.budget.toWrite(s.clock.Now(), ahead)
 }
 
-// TokensWritten says what has been written down of the tokens of a resource.
+// TokensWritten reports what has been written down of the tokens of a resource.
 func (s *Schedule) TokensWritten(id Resource, held Tokens) {
 	s.locked(func(now time.Time) {
 		r := s.find(id)
@@ -47,7 +47,7 @@ func (s *Schedule) TokensWritten(id Resource, held Tokens) {
 	})
 }
 
-// TokensSpent says whether too few tokens are left of the day for another call to a resource, and
+// TokensSpent reports whether too few tokens are left of the day for another call to a resource, and
 // until when.
 func (s *Schedule) TokensSpent(id Resource) (until time.Time, spent bool) {
 	s.mu.Lock()
@@ -70,9 +70,9 @@ func (t *Ticket) Used(tokens int64) {
 	})
 }
 
-// passOn lets those who wait for a resource whose tokens of the day are used up go on to the next of
+// advanceWaiters lets those who wait for a resource whose tokens of the day are used up go on to the next of
 // their chain, and has told what has changed about that.
-func (s *Schedule) passOn(now time.Time) {
+func (s *Schedule) advanceWaiters(now time.Time) {
 	for i := 0; i < len(s.touched); i++ { // whom it passes on may touch more
 		r := s.touched[i]
 		spent := r.budget.spent(now)

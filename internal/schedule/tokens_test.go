@@ -125,7 +125,7 @@ func TestWhoWaitsForSpentTokensGoesOn(t *testing.T) {
 		if !w.Free(gemini) {
 			t.Error("not free though the limit was taken away")
 		}
-		passed.Release()
+		passed.Cancel()
 		first.Leave()
 		second.Leave()
 	})
@@ -147,7 +147,7 @@ func TestCallsWithoutACountOfTokens(t *testing.T) {
 			{func(ticket *Ticket) { ticket.Failed(failed(v1alpha1.CategoryNetwork)) }, 0},
 			{func(ticket *Ticket) { ticket.Succeeded() }, firstEstimate},
 			{func(ticket *Ticket) { ticket.Done() }, firstEstimate},
-			{func(ticket *Ticket) { ticket.Release() }, firstEstimate},
+			{func(ticket *Ticket) { ticket.Cancel() }, firstEstimate},
 			{func(ticket *Ticket) { ticket.Used(7000); ticket.Succeeded() }, firstEstimate + 7000},
 			{func(ticket *Ticket) { ticket.Succeeded(); ticket.Used(50) }, firstEstimate + 14_000},
 		} {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Free says whether the chain, of which nothing is shared, would be granted at this moment to whoever asks first.
+// Free reports whether the chain, of which nothing is shared, would be granted at this moment to whoever asks first.
 func (s *Schedule) Free(chain ...Resource) (yes bool) {
 	s.locked(func(now time.Time) {
 		for _, id := range chain {
@@ -33,8 +33,8 @@ func (t *Turn) Try(rank Rank, chains ...[]Resource) (tickets []*Ticket, ok bool)
 			return
 		}
 		q := &request{waiter: t.waiter, rank: rank, chains: chains, turn: t}
-		if tickets, _ = t.schedule.take(q, t.has(chains, now), now, false); tickets != nil {
-			t.takeUp(tickets)
+		if tickets, _ = t.schedule.acquire(q, t.has(chains, now), now, false); tickets != nil {
+			t.addTickets(tickets)
 		}
 	})
 	return tickets, tickets != nil

@@ -51,7 +51,7 @@ func (t *Turn) Leave() {
 		w.requests = slices.DeleteFunc(w.requests, func(q *request) bool {
 			stale := q.turn != t && q.turn.left
 			if stale {
-				s.leaveLines(q)
+				s.dequeueAll(q)
 			}
 			return stale
 		})
@@ -101,7 +101,7 @@ func (t *Turn) AcquireSoon(rank Rank, chains ...[]Resource) (tickets []*Ticket, 
 	return tickets, waits && tickets == nil
 }
 
-// acquire grants a new request, or parks it and says so.
+// acquire grants a new request, or parks it and reports it.
 func (t *Turn) acquire(q *request) (tickets []*Ticket, parked bool) {
 	chains := q.chains
 	t.schedule.locked(func(now time.Time) {
@@ -112,14 +112,14 @@ func (t *Turn) acquire(q *request) (tickets []*Ticket, parked bool) {
 		w.requests = slices.DeleteFunc(w.requests, func(other *request) bool {
 			same := other.asksFor(chains)
 			if same {
-				s.leaveLines(other)
+				s.dequeueAll(other)
 			}
 			return same
 		})
 		s.asked++
 		q.waiter, q.number, q.turn = w, s.asked, t
 		var waitFor []*resource
-		if tickets, waitFor = s.take(q, t.has(chains, now), now, false); tickets == nil {
+		if tickets, waitFor = s.acquire(q, t.has(chains, now), now, false); tickets == nil {
 			if parked = !(q.soon && q.allDown(waitFor, now)); parked {
 				q.chains = clone(chains)
 				w.requests = append(w.requests, q)
@@ -127,13 +127,13 @@ func (t *Turn) acquire(q *request) (tickets []*Ticket, parked bool) {
 			}
 			return
 		}
-		t.takeUp(tickets)
+		t.addTickets(tickets)
 	})
 	return tickets, parked
 }
 
-// takeUp has the turn hold tickets, some of which were reserved for it, or it holds already.
-func (t *Turn) takeUp(tickets []*Ticket) {
+// addTickets has the turn hold tickets, some of which were reserved for it, or it holds already.
+func (t *Turn) addTickets(tickets []*Ticket) {
 	taken := func(ticket *Ticket) bool { return slices.Contains(tickets, ticket) }
 	t.reserved = slices.DeleteFunc(t.reserved, taken)
 	t.waiter.reserved = slices.DeleteFunc(t.waiter.reserved, taken)
@@ -152,8 +152,8 @@ func (t *Turn) KeepWaiting() {
 	})
 }
 
-// Entrust hands a ticket over to work that goes on after the turn: it is ended there, and not by Leave.
-func (t *Turn) Entrust(ticket *Ticket) {
+// Detach hands a ticket over to work that goes on after the turn: it is ended there, and not by Leave.
+func (t *Turn) Detach(ticket *Ticket) {
 	t.schedule.locked(func(time.Time) {
 		t.held = slices.DeleteFunc(t.held, func(held *Ticket) bool { return held == ticket })
 	})
@@ -215,8 +215,8 @@ type Ticket struct {
 // Resource is what the ticket allows to call.
 func (t *Ticket) Resource() Resource { return t.resource.id }
 
-// Release gives the ticket back unused: the next may have its slot and its place in the pace.
-func (t *Ticket) Release() {
+// Cancel gives the ticket back unused: the next may have its slot and its place in the pace.
+func (t *Ticket) Cancel() {
 	t.schedule.locked(func(time.Time) { t.close(false) })
 }
 

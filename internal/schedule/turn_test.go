@@ -12,26 +12,26 @@ func TestTurn(t *testing.T) {
 	// Each test begins with one slot, which "first" holds, while "item" and then "next" wait.
 	for name, test := range map[string]func(b *bench, ticket *Ticket){
 		"what was reserved and not acquired goes to the next": func(b *bench, ticket *Ticket) {
-			ticket.Release()
+			ticket.Cancel()
 			b.wantWoken("item")
 			b.Enter("item").Leave()
 			b.wantWoken("next")
 		},
 		"who enters and leaves without asking waits no more": func(b *bench, ticket *Ticket) {
 			b.Enter("item").Leave()
-			ticket.Release()
+			ticket.Cancel()
 			b.wantWoken("next")
 		},
 		"who asks for something else waits no more": func(b *bench, ticket *Ticket) {
 			turn := b.Enter("item")
 			b.gets(turn, Rank{}, host)
 			turn.Leave()
-			ticket.Release()
+			ticket.Cancel()
 			b.wantWoken("next")
 		},
 		"who asks again keeps one place, with the new rank": func(b *bench, ticket *Ticket) {
 			b.parks("item", published(9), gemini)
-			ticket.Release()
+			ticket.Cancel()
 			b.wantWoken("next")
 			b.Enter("next").Leave()
 			b.wantWoken("item")
@@ -42,7 +42,7 @@ func TestTurn(t *testing.T) {
 		"what is reserved during a turn survives its end": func(b *bench, ticket *Ticket) {
 			turn := b.Enter("item")
 			turn.Acquire(published(1), gemini)
-			ticket.Release()
+			ticket.Cancel()
 			b.wantWoken("item")
 			turn.Leave()
 			b.wantWoken()
@@ -50,7 +50,7 @@ func TestTurn(t *testing.T) {
 		},
 		"what is reserved before asking again is taken up in the same turn": func(b *bench, ticket *Ticket) {
 			turn := b.Enter("item")
-			ticket.Release()
+			ticket.Cancel()
 			b.wantWoken("item")
 			b.gets(turn, published(1), gemini).Done()
 			turn.Leave()
@@ -59,7 +59,7 @@ func TestTurn(t *testing.T) {
 			b.wantWoken()
 		},
 		"a ticket that is still open is closed in the end": func(b *bench, ticket *Ticket) {
-			ticket.Release()
+			ticket.Cancel()
 			b.wantWoken("item")
 			turn := b.Enter("item")
 			b.gets(turn, published(1), gemini)
@@ -76,7 +76,7 @@ func TestTurn(t *testing.T) {
 			if b.Snapshot()[KindHost].InUse != 1 {
 				b.t.Error("the host was given back")
 			}
-			held.Release()
+			held.Cancel()
 			turn.Leave()
 			if b.Snapshot()[KindHost].InUse != 0 {
 				b.t.Error("the host was not given back")
@@ -162,7 +162,7 @@ func TestAcquireAllGetsAllOrNothing(t *testing.T) {
 		if got := b.Snapshot()[KindHost].InUse; got != 1 {
 			t.Errorf("%d hosts in use", got)
 		}
-		ticket.Release()
+		ticket.Cancel()
 		b.wantWoken("item")
 		turn = b.Enter("item")
 		tickets, ok := turn.AcquireAll(published(1), []Resource{gemini}, []Resource{host})

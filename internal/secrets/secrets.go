@@ -43,7 +43,7 @@ const (
 // any word; nor is what else a Secret may hold, such as the address of a server.
 var credentialKeys = []string{keyPassword, keyToken, KeyAPIKey, KeyAccess}
 
-// Unusable says what a person has to change about a Secret. It never holds a value of it.
+// Unusable is what a person has to change about a Secret. It never holds a value of it.
 type Unusable struct {
 	name, problem string
 }

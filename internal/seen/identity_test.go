@@ -114,10 +114,10 @@ func (w *world) publish() *story {
 	return s
 }
 
-// identified says whether the story has something of its own that does not change by itself.
+// identified reports whether the story has something of its own that does not change by itself.
 func (w *world) identified() bool { return w.kind.guid == own || w.kind.url == own }
 
-// changes says whether something is another one in each document.
+// changes reports whether something is another one in each document.
 func (w *world) changes() bool { return w.kind.guid == changing || w.kind.url == changing }
 
 // list chooses what the next document lists.

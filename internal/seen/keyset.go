@@ -88,13 +88,13 @@ func decode(name, encoded string) ([]feed.Key, error) {
 	return keys, nil
 }
 
-// has says whether the key is in the set. The zero key never is.
+// has reports whether the key is in the set. The zero key never is.
 func (s *keySet) has(key feed.Key) bool {
 	_, found := s.seenNow[key]
 	return found && !key.IsZero()
 }
 
-// remember makes the key the most recent one, unless this poll has already done so. It says whether the key was not
+// remember makes the key the most recent one, unless this poll has already done so. It reports whether the key was not
 // in the set.
 func (s *keySet) remember(key feed.Key) (added bool) {
 	if key.IsZero() || s.seenNow[key] {

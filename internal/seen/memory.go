@@ -68,7 +68,7 @@ func LoadParts(latest, archive v1alpha1.FeedMemoryData) (*Memory, error) {
 // Trust returns how far the attributes of the feed's entries can be trusted.
 func (m *Memory) Trust() feed.Trust { return m.trust }
 
-// Empty says whether nothing was ever seen.
+// Empty reports whether nothing was ever seen.
 func (m *Memory) Empty() bool {
 	return len(m.guids.seenNow)+len(m.urls.seenNow)+len(m.contents.seenNow)+len(m.texts.seenNow) == 0
 }
@@ -104,7 +104,7 @@ func (m *Memory) Observe(entries []feed.Entry) {
 	}
 }
 
-// Known says whether an entry with these keys was seen: by its GUID or its URL as far as they are trusted. Its title
+// Known reports whether an entry with these keys was seen: by its GUID or its URL as far as they are trusted. Its title
 // or content decides when neither is, or when those that are change from poll to poll.
 //
 // In the very document that costs an attribute its trust, it still counts for the entries that do not
@@ -200,7 +200,7 @@ func (m *Memory) Remember(keys feed.Keys) {
 	}
 }
 
-// Learnt says whether anything is known now that was not when the memory was loaded: a key, or how far an
+// Learnt reports whether anything is known now that was not when the memory was loaded: a key, or how far an
 // attribute is to be trusted. What was merely seen again is no news.
 func (m *Memory) Learnt() bool {
 	for _, set := range m.sets() {

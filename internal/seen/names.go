@@ -25,6 +25,6 @@ func NamesOf(m *Memory, sourceName, sourceUID string) Names {
 	return n
 }
 
-// Remembered says whether the entry of an item with this name need not be remembered any more: because it is, or
+// Remembered reports whether the entry of an item with this name need not be remembered any more: because it is, or
 // because the memory is full, and so what is not in it was seen before 20,000 others.
 func (n Names) Remembered(itemName string) bool { return n.names[itemName] || n.full }

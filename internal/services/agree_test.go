@@ -41,7 +41,7 @@ func TestAServiceIsOpenForAllOrForNone(t *testing.T) {
 		both.Go(offer)
 		both.Wait()
 		turn.Leave()
-		_, _, why, _ := s.Standing(id)
+		_, _, why, _ := s.Lookup(id)
 		if down := plan.Availability(id).State == schedule.StateDown; down != (why != nil) {
 			t.Fatalf("closed for its controller: %t, for the schedule: %t", why != nil, down)
 		}

@@ -48,7 +48,7 @@ func (s *Services) KeepPace(id schedule.Resource) {
 // in sight, so that a restart does not forget it.
 func (s *Services) spent(id schedule.Resource, known schedule.Availability) schedule.Availability {
 	until, spent := s.Schedule.TokensSpent(id)
-	if !spent || known.State == schedule.StateOpen || known.State == schedule.StateDown || known.Until.After(until) {
+	if !spent || known.State == schedule.StateCircuitOpen || known.State == schedule.StateDown || known.Until.After(until) {
 		return known
 	}
 	return schedule.Availability{State: schedule.StateQuotaSpent, Until: until}
@@ -59,11 +59,11 @@ func (s *Services) Clear(id schedule.Resource, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	if found.retried == token { // the object in the cache may be older than what was written on it
+	if found.pausesClearedFor == token { // the object in the cache may be older than what was written on it
 		return
 	}
-	found.retried, found.resting = token, schedule.Availability{}
-	if why := found.withdrawn; why != nil && (why.Refused != nil || !why.Until.IsZero()) {
+	found.pausesClearedFor, found.savedAvailability = token, schedule.Availability{}
+	if why := found.unavailable; why != nil && (why.Refused != nil || !why.Until.IsZero()) {
 		found.revision = "" // so that it is not taken for the one that was refused
 	}
 	if s.Schedule.Availability(id).State != schedule.StateDown {
@@ -71,8 +71,8 @@ func (s *Services) Clear(id schedule.Resource, token string) {
 	}
 }
 
-// AskAgain is how often a service is asked again that cannot work with its spec.
-const AskAgain = 10 * time.Minute
+// RecheckInterval is how often a service is asked again that cannot work with its spec.
+const RecheckInterval = 10 * time.Minute
 
 // Clause is a message as a part of a longer one.
 func Clause(message string) string { return strings.TrimRight(message, ". ") }
@@ -99,27 +99,27 @@ type Services struct {
 
 // service is one provider or destination.
 type service struct {
-	caller    any    // what calls it, nil while it must not be called
-	revision  string // of the spec and the Secret that the caller was made from
-	withdrawn *Unavailability
-	// resting is the availability from before it was withdrawn, and peer whom that speaks of.
-	resting schedule.Availability
-	peer    string
-	tally   Tally
-	// spaced says that the time of each call is written down at once: the next one keeps its distance
+	caller      any    // what calls it, nil while it must not be called
+	revision    string // of the spec and the Secret that the caller was made from
+	unavailable *Unavailability
+	// savedAvailability is the availability from before it was withdrawn, and peer whom that speaks of.
+	savedAvailability schedule.Availability
+	peer              string
+	tally             Tally
+	// paced is set if the time of each call is written down at once: the next one keeps its distance
 	// from it, also after a restart.
-	spaced     bool
-	notBefore  time.Time // calls that nobody has noted may have been made until then
-	flushAhead bool      // the controller has been called for the tally
-	retried    string    // the token for which its pauses were cleared last
-	told       string    // the peer that has told about itself last,
-	toldAt     time.Time // and when; what is read of the status may be older
+	paced            bool
+	notBefore        time.Time // calls that nobody has noted may have been made until then
+	flushQueued      bool      // the controller has been called for the tally
+	pausesClearedFor string    // the token for which its pauses were cleared last
+	checkedPeer      string    // the peer that was checked last,
+	checkedAt        time.Time // and when; what is read of the status may be older
 }
 
-// Unavailability says why a service must not be called until somebody changes something.
+// Unavailability is why a service must not be called until somebody changes something.
 type Unavailability struct {
 	// Because is for a person, in words that follow a colon. While they stay the same, nobody who
-	// waits is told again.
+	// waits is woken again.
 	Because string
 	// Refused is set when the credentials of revision were refused.
 	Refused *failure.Error
@@ -136,57 +136,57 @@ func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedul
 // MarkReady opens a service, which was called last at a time: who waits for it may call it. Where another
 // peer is called, or with other credentials than before, what those calls had come to does not count.
 //
-// Here and in withdraw the schedule changes under the lock, so that the two always agree.
+// Here and in close the schedule changes under the lock, so that the two always agree.
 func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	known := found.caller != nil || found.withdrawn != nil
+	known := found.caller != nil || found.unavailable != nil
 	replaced := found.peer != "" && found.peer != peer
 	if replaced {
-		found.resting = schedule.Availability{}
+		found.savedAvailability = schedule.Availability{}
 	}
-	if replaced || found.withdrawn != nil || s.Schedule.Availability(id).State == schedule.StateDown {
-		s.Schedule.SetAvailability(id, found.resting)
+	if replaced || found.unavailable != nil || s.Schedule.Availability(id).State == schedule.StateDown {
+		s.Schedule.SetAvailability(id, found.savedAvailability)
 	}
-	found.caller, found.revision, found.peer, found.withdrawn = caller, revision, peer, nil
-	found.spaced = limit.Every > 0
+	found.caller, found.revision, found.peer, found.unavailable = caller, revision, peer, nil
+	found.paced = limit.Every > 0
 	if last.Before(found.notBefore) {
 		last = found.notBefore
 	}
 	s.Schedule.Resume(id, limit, last)
 	if !known && s.Schedule.Availability(id).Remaining(s.clock.Now()) > 0 {
-		s.Schedule.Rouse(id) // as long as nobody knew of it, it was waited for alone
+		s.Schedule.WakeAll(id) // as long as nobody knew of it, it was waited for alone
 	}
 }
 
-// HasTold notes that the peer of a service has told about itself.
-func (s *Services) HasTold(id schedule.Resource, peer string) {
+// NoteCheck notes that the peer of a service was checked.
+func (s *Services) NoteCheck(id schedule.Resource, peer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	found.told, found.toldAt = peer, s.clock.Now()
+	found.checkedPeer, found.checkedAt = peer, s.clock.Now()
 }
 
-// Told is when this process was told by a peer about itself last; zero for never.
-func (s *Services) Told(id schedule.Resource, peer string) time.Time {
+// LastCheck is when this process last checked a peer; zero for never.
+func (s *Services) LastCheck(id schedule.Resource, peer string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if found := s.find(id); found.told == peer {
-		return found.toldAt
+	if found := s.find(id); found.checkedPeer == peer {
+		return found.checkedAt
 	}
 	return time.Time{}
 }
 
-// MarkUnavailable closes a service until it is offered again.
+// MarkUnavailable closes a service until MarkReady.
 func (s *Services) MarkUnavailable(id schedule.Resource, revision string, why Unavailability) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.close(id, revision, why)
 }
 
-// withdrawUsed closes a service that was called with a revision, unless that was replaced since.
-func (s *Services) withdrawUsed(id schedule.Resource, revision string, why Unavailability) bool {
+// markUsedUnavailable closes a service that was called with a revision, unless that was replaced since.
+func (s *Services) markUsedUnavailable(id schedule.Resource, revision string, why Unavailability) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.find(id).revision != revision {
@@ -201,13 +201,13 @@ func (s *Services) close(id schedule.Resource, revision string, why Unavailabili
 	why.Because = conditions.Cut(why.Because, longest)
 	found := s.find(id)
 	if availability := s.Schedule.Availability(id); availability.State != schedule.StateDown {
-		found.resting = availability
+		found.savedAvailability = availability
 	}
-	news := found.withdrawn == nil || found.withdrawn.Because != why.Because
-	found.caller, found.revision, found.withdrawn = nil, revision, &why
+	news := found.unavailable == nil || found.unavailable.Because != why.Because
+	found.caller, found.revision, found.unavailable = nil, revision, &why
 	s.Schedule.SetAvailability(id, schedule.Availability{State: schedule.StateDown})
 	if news { // who waits fails now, or says what it waits for
-		s.Schedule.Rouse(id)
+		s.Schedule.WakeAll(id)
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *Services) Restore(id schedule.Resource, peer string, availability sched
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	found.resting, found.peer = availability, peer
+	found.savedAvailability, found.peer = availability, peer
 	s.Schedule.SetAvailability(id, availability)
 }
 
@@ -228,7 +228,7 @@ func (s *Services) Forget(id schedule.Resource) {
 	delete(s.known, id)
 	s.Schedule.Remove(id)
 	if was {
-		s.Schedule.Rouse(id)
+		s.Schedule.WakeAll(id)
 	}
 }
 
@@ -238,8 +238,8 @@ func (s *Services) Availability(id schedule.Resource) schedule.Availability {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	if found.withdrawn != nil && found.withdrawn.Refused == nil && found.resting.Remaining(s.clock.Now()) > 0 {
-		return found.resting
+	if found.unavailable != nil && found.unavailable.Refused == nil && found.savedAvailability.Remaining(s.clock.Now()) > 0 {
+		return found.savedAvailability
 	}
 	return s.spent(id, s.Schedule.Availability(id))
 }
@@ -254,23 +254,23 @@ func (s *Services) find(id schedule.Resource) *service {
 	return found
 }
 
-// Standing returns how a service stands: what calls it, from which revision that was made, and why
+// Lookup returns how a service stands: what calls it, from which revision that was made, and why
 // it is closed if it is. Seen is false when its controller has not looked at it since the start.
-func (s *Services) Standing(id schedule.Resource) (caller any, revision string, why *Unavailability, seen bool) {
+func (s *Services) Lookup(id schedule.Resource) (caller any, revision string, why *Unavailability, seen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, seen := s.known[id]
 	if !seen {
 		return nil, "", nil, false
 	}
-	why = found.withdrawn
+	why = found.unavailable
 	if _, spent := s.Schedule.TokensSpent(id); spent && why == nil {
 		why = &Unavailability{Because: spentForToday}
 	}
 	return found.caller, found.revision, why, true
 }
 
-// CallEnded ends a call with its ticket, and counts it. Again says that the failure is none of the
+// CallEnded ends a call with its ticket, and counts it. Again means that the failure is none of the
 // item's: the call was made with credentials that have been replaced since, or the service as it is
 // configured cannot be called at all; the item is to ask again.
 func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1alpha1.Stage, tokens int64, err error) (again bool) {
@@ -296,9 +296,9 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	case failed.Category == v1alpha1.CategoryAuth:
 		why = &Unavailability{Because: Clause(failed.Error()), Refused: failed}
 	case misconfigured(failed):
-		why = &Unavailability{Because: Clause(failed.Error()), Until: s.clock.Now().Add(AskAgain)}
+		why = &Unavailability{Because: Clause(failed.Error()), Until: s.clock.Now().Add(RecheckInterval)}
 	}
-	if _, current, _, _ := s.Standing(id); why == nil && current == revision {
+	if _, current, _, _ := s.Lookup(id); why == nil && current == revision {
 		after := ticket.Failed(failed)
 		lengthened := after.Until.After(before.Until) && after.Remaining(s.clock.Now()) >= LongPause
 		s.count(id, failed, stage, tokens, after.State != before.State || lengthened)
@@ -306,12 +306,12 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	}
 	// Nobody may call with what is refused, nor is anything said about what is not in use any more.
 	ticket.Done()
-	inUse := why != nil && s.withdrawUsed(id, revision, *why)
+	inUse := why != nil && s.markUsedUnavailable(id, revision, *why)
 	s.count(id, failed, stage, tokens, inUse)
 	return why != nil && (!inUse || why.Refused == nil)
 }
 
-// misconfigured says that no request at all can succeed until somebody changes the spec.
+// misconfigured reports whether no request at all can succeed until somebody changes the spec.
 func misconfigured(failed *failure.Error) bool { return failed.Type == failure.TypeModelNotFound }
 
 // count adds a call to the tally, and has it written.
@@ -339,15 +339,15 @@ func (s *Services) Posted(id schedule.Resource) {
 	found := s.find(id)
 	found.tally.Posts++
 	found.tally.LastPost = s.clock.Now()
-	write := s.toWrite(id, found, found.spaced)
+	write := s.toWrite(id, found, found.paced)
 	s.mu.Unlock()
 	write()
 }
 
 // toWrite notes, under the lock, that a tally is to be written, and returns what sees to that.
 func (s *Services) toWrite(id schedule.Resource, found *service, soon bool) func() {
-	wake, last := soon || !found.flushAhead, s.last
-	found.flushAhead = true
+	wake, last := soon || !found.flushQueued, s.last
+	found.flushQueued = true
 	return func() {
 		switch {
 		case last != nil:
@@ -372,20 +372,20 @@ func (s *Services) Stop(last func(schedule.Resource)) []schedule.Resource {
 	return ids
 }
 
-// Take returns the tally of a service and begins a new one. Give it back if it cannot be written.
-func (s *Services) Take(id schedule.Resource) Tally {
+// DrainTally returns the tally of a service and begins a new one. Give it back if it cannot be written.
+func (s *Services) DrainTally(id schedule.Resource) Tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
 	taken := found.tally
 	taken.Today = s.Schedule.Tokens(id, s.last == nil)
 	found.tally = Tally{failures: map[v1alpha1.Category]int64{}}
-	found.flushAhead = false
+	found.flushQueued = false
 	return taken
 }
 
-// GiveBack adds a tally that could not be written to what has come since.
-func (s *Services) GiveBack(id schedule.Resource, taken Tally) {
+// RestoreTally adds a tally that could not be written to what has come since.
+func (s *Services) RestoreTally(id schedule.Resource, taken Tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := &s.find(id).tally
@@ -418,7 +418,7 @@ func (s *Services) LastFailure(id schedule.Resource, status *v1alpha1.ServiceSta
 
 const MissingObject = "it does not exist in this namespace"
 
-// Pause says why a service is not called for long, empty when it is not. Until when is on its
+// Pause returns why a service is not called for long, empty when it is not. Until when is on its
 // own status: an item is not written again because that moves.
 func (s *Services) Pause(id schedule.Resource) string {
 	availability := s.Schedule.Availability(id)
@@ -428,10 +428,10 @@ func (s *Services) Pause(id schedule.Resource) string {
 	switch availability.State {
 	case schedule.StateQuotaSpent:
 		return "its quota is spent"
-	case schedule.StateOpen:
-		return "it has failed too often in a row"
+	case schedule.StateCircuitOpen:
+		return "its circuit is open after too many failures in a row"
 	case schedule.StateCoolingDown:
-		return "it asked to be left alone"
+		return "it is rate limited"
 	case schedule.StateReady, schedule.StateDown:
 	}
 	return ""

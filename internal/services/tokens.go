@@ -15,22 +15,22 @@ import (
 // spentForToday is for a person, in words that follow a colon.
 const spentForToday = "its spec.tokensPerDay is used up until midnight UTC"
 
-// OwnQuota says of an availability that a status holds that it is spec.tokensPerDay that is spent: no
+// OwnQuota reports for an availability that a status holds that it is spec.tokensPerDay that is spent: no
 // refusal has led there. It is not restored: the tokens are, and the limit may have been raised.
 func OwnQuota(held *v1alpha1.Availability) bool {
 	return held.State == v1alpha1.AvailabilityState(schedule.StateQuotaSpent) && held.Failures <= 0
 }
 
-// SayTokens says that too few tokens of the day are left, if that is what keeps a service from being
+// TokensReadiness reports whether too few tokens of the day are left, if that is what keeps a service from being
 // called longest.
-func SayTokens(until time.Time, spent bool, availability schedule.Availability) (said conditions.Verdict, yes bool) {
+func TokensReadiness(until time.Time, spent bool, availability schedule.Availability) (said conditions.Readiness, yes bool) {
 	if !spent || availability.Until.After(until) {
-		return conditions.Verdict{}, false
+		return conditions.Readiness{}, false
 	}
-	return conditions.Verdict{
+	return conditions.Readiness{
 		Retrying: true,
 		Reason:   v1alpha1.ReasonTokensPerDaySpent,
-		Message: fmt.Sprintf("spec.tokensPerDay is used up: too few tokens are left today for another call; not called until %s (midnight UTC), "+
+		Message: fmt.Sprintf("spec.tokensPerDay is used up: too few tokens are left today for another call; paused until %s (midnight UTC), "+
 			"or until it is raised", until.UTC().Format(time.RFC3339)),
 	}, true
 }

@@ -43,7 +43,7 @@ type Options struct {
 	Log logr.Logger
 }
 
-// errUnpublished says that a source is not for everybody to read. Clients cannot tell it from one that
+// errUnpublished means that a source is not for everybody to read. Clients cannot tell it from one that
 // does not exist.
 var errUnpublished = errors.New("the source is not published")
 

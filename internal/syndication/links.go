@@ -32,7 +32,7 @@ func (h *handler) linkTo(r *http.Request, path ...string) string {
 	return base.JoinPath(path...).String()
 }
 
-// isHost says whether text is a host name or address, with or without a port.
+// isHost reports whether text is a host name or address, with or without a port.
 func isHost(text string) bool {
 	parsed, err := url.Parse("//" + text)
 	if err != nil || parsed.Host != text || parsed.Hostname() == "" {

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package telemetry holds what the operator tells about itself: its Events, each with a function
+// Package telemetry holds what the operator reports about itself: its Events, each with a function
 // of its own, so that they read the same wherever they come from.
 //
 // An Event is a write to the API server. So there is one at a transition only, and only after
@@ -27,18 +27,18 @@ const (
 	actionCheck   = "Check"
 )
 
-// ItemDeferred says that an item failed for the first time and will be tried again.
+// ItemDeferred reports that an item failed for the first time and will be tried again.
 func ItemDeferred(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
 	if item.Status.Reason == v1alpha1.ReasonNotValuable { // nothing is wrong with it
 		recorder.Eventf(item, nil, corev1.EventTypeNormal, string(item.Status.Reason), actionProcess, "%s",
-			note("%s. To be looked at again", message(item)))
+			note("%s. Will be checked again", message(item)))
 		return
 	}
 	recorder.Eventf(item, nil, corev1.EventTypeWarning, string(item.Status.Reason), actionProcess, "%s",
-		note("%s. To be tried again", message(item)))
+		note("%s. Will be retried", message(item)))
 }
 
-// ItemFailed says that an item failed for good.
+// ItemFailed reports that an item failed for good.
 func ItemFailed(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
 	text := note("%s. Failed for good after %d retries", message(item), item.Status.RetryCount)
 	if item.Status.Reason == v1alpha1.ReasonDeliveryUncertain {
@@ -47,79 +47,79 @@ func ItemFailed(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
 	recorder.Eventf(item, nil, corev1.EventTypeWarning, string(item.Status.Reason), actionProcess, "%s", text)
 }
 
-// ItemRevived says that a finished item is being worked on again, because a person asked for it.
+// ItemRevived reports that a finished item is being worked on again, because a person asked for it.
 func ItemRevived(recorder events.EventRecorder, item *v1alpha1.FeedItem) {
 	recorder.Eventf(item, nil, corev1.EventTypeNormal, v1alpha1.ReasonProgressing, actionProcess,
-		"The retry annotation has brought the item back to work")
+		"Retrying the item, as requested by its retry annotation")
 }
 
-// RetryRequested says that a person asked for a retry of all that had failed of a source's items, or at a
+// RetryRequested reports that a person asked for a retry of all that had failed of a source's items, or at a
 // provider or a destination. It speaks for all of them.
 func RetryRequested(recorder events.EventRecorder, object runtime.Object, items int) {
 	recorder.Eventf(object, nil, corev1.EventTypeNormal, v1alpha1.ReasonRetryRequested, actionProcess,
-		"The retry annotation has brought back what had failed: %d items", items)
+		"Retrying %d failed items, as requested by the retry annotation", items)
 }
 
-// SourceTransition says that the readiness of a source has changed, and why.
+// SourceTransition reports that the readiness of a source has changed, and why.
 func SourceTransition(recorder events.EventRecorder, source *v1alpha1.FeedSource, healthy bool, reason, message string) {
 	recorder.Eventf(source, nil, eventType(healthy), reason, actionPoll, "%s", note("%s", message))
 }
 
-// CreationPaused says that entries of a source wait in the feed, and until when.
+// CreationPaused reports that entries of a source wait in the feed, and until when.
 func CreationPaused(recorder events.EventRecorder, source *v1alpha1.FeedSource, reason, message string) {
 	recorder.Eventf(source, nil, corev1.EventTypeWarning, reason, actionPoll, "%s", note("%s", message))
 }
 
-// ProviderTransition says that the readiness of a provider has changed, and why.
+// ProviderTransition reports that the readiness of a provider has changed, and why.
 func ProviderTransition(recorder events.EventRecorder, provider *v1alpha1.AIProvider, healthy bool, reason, message string) {
 	recorder.Eventf(provider, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
 }
 
-// DestinationTransition says that the readiness of a destination has changed, and why.
+// DestinationTransition reports that the readiness of a destination has changed, and why.
 func DestinationTransition(recorder events.EventRecorder, destination *v1alpha1.FeedDestination, healthy bool, reason, message string) {
 	recorder.Eventf(destination, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
 }
 
-// MemoryDamaged says that what was posted to a destination is forgotten, because it could not be read.
+// MemoryDamaged reports that what was posted to a destination is forgotten, because it could not be read.
 func MemoryDamaged(recorder events.EventRecorder, destination *v1alpha1.FeedDestination, memory string, posts int) {
 	recorder.Eventf(destination, nil, corev1.EventTypeWarning, v1alpha1.ReasonMemoryDamaged, actionCheck, "%s",
-		note("The FeedMemory %s could not be read and is removed: %d posts are forgotten, as far as no FeedItem is left of them. "+
+		note("Removed FeedMemory %s, which could not be read: %d posts are forgotten, unless their FeedItems still exist. "+
 			"Sources that are deleted and applied again may post them again", memory, posts))
 }
 
-// NetworkDown says that the operator reaches no host any more. It is told by its own pod, once, and by
-// no feed; self is nil where there is no pod.
+// NetworkDown reports that the operator reaches no host any more. It is an Event of its own pod, once, and
+// of no feed; self is nil where there is no pod.
 func NetworkDown(recorder events.EventRecorder, self *corev1.ObjectReference, sites int) {
 	if self != nil {
 		recorder.Eventf(self, nil, corev1.EventTypeWarning, v1alpha1.ReasonNetworkDown, actionPoll,
-			"%d sites that were well are out of reach one after the other: no feed is blamed for that, "+
-				"and what is out of reach waits until anything answers again", sites)
+			"%d reachable sites became unreachable one after the other: the network is down, and no feed is counted as failing; "+
+				"unreachable sites wait until any site answers", sites)
 	}
 }
 
-// NetworkBack says that it reaches hosts again.
+// NetworkBack reports that it reaches hosts again.
 func NetworkBack(recorder events.EventRecorder, self *corev1.ObjectReference) {
 	if self != nil {
 		recorder.Eventf(self, nil, corev1.EventTypeNormal, v1alpha1.ReasonRecovered, actionPoll,
-			"Hosts answer again: the feeds that have waited are polled within ten minutes")
+			"Sites answer again: the feeds that waited are polled within ten minutes")
 	}
 }
 
-// WritesRefused says that the API server takes nothing that is written. It is told by the operator's own pod, once, and there as soon
-// as it is taken; self is nil where there is no pod.
+// WritesRefused reports that the API server takes nothing that is written. It is an Event of the operator's own pod, once, as soon as
+// that can be written; self is nil where there is no pod.
 func WritesRefused(recorder events.EventRecorder, self *corev1.ObjectReference) {
 	if self != nil {
 		recorder.Eventf(self, nil, corev1.EventTypeWarning, v1alpha1.ReasonWritesRefused, actionProcess,
-			"The API server does not take what is written on FeedItems: no model is called and nothing is posted "+
-				"until it does, and what is known is kept until then")
+			"The API server refuses updates of FeedItems: no provider is called and nothing is posted until it "+
+				"accepts them, and results are kept in memory")
 	}
 }
 
-// WritesBack says that it takes writes again, and how long it did not.
+// WritesBack reports that it takes writes again, and how long it did not.
 func WritesBack(recorder events.EventRecorder, self *corev1.ObjectReference, lasted time.Duration) {
 	if self != nil {
 		recorder.Eventf(self, nil, corev1.EventTypeNormal, v1alpha1.ReasonRecovered, actionProcess,
-			"The API server takes writes again, which it did not for %s", lasted.Round(time.Second))
+			"The API server accepts writes again, after %s", lasted.Round(time.Second))
 	}
 }
 

@@ -38,7 +38,7 @@ type QueueLog struct {
 	// emptied are the sources that have run out of items since that was told.
 	emptied map[types.NamespacedName]bool
 	done    ended
-	told    ended
+	logged  ended
 	atStart ended
 	size    int
 	sizeWas int
@@ -134,7 +134,7 @@ func (q *QueueLog) Start(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			q.tellWork()
+			q.logWork()
 			return nil
 		case <-q.changed:
 			if size == nil {
@@ -145,10 +145,10 @@ func (q *QueueLog) Start(ctx context.Context) error {
 			}
 		case <-size:
 			size = nil
-			q.tellSize()
+			q.logSize()
 		case <-work:
 			work = nil
-			q.tellWork()
+			q.logWork()
 		}
 	}
 }
@@ -157,18 +157,18 @@ func (q *QueueLog) Start(ctx context.Context) error {
 func (q *QueueLog) begin() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.atStart, q.told = q.done, q.done
+	q.atStart, q.logged = q.done, q.done
 	clear(q.emptied)
 }
 
 func (q *QueueLog) hasWorked() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.done != q.told
+	return q.done != q.logged
 }
 
-// tellSize tells the size of the queue, if it is another than it was, and whose items are all done.
-func (q *QueueLog) tellSize() {
+// logSize tells the size of the queue, if it is another than it was, and whose items are all done.
+func (q *QueueLog) logSize() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.size != q.sizeWas {
@@ -177,20 +177,20 @@ func (q *QueueLog) tellSize() {
 			"deferred", q.phases[v1alpha1.PhaseDeferred], "pending", q.phases[v1alpha1.PhasePending])
 	}
 	for source := range q.emptied {
-		q.log.Info("Queue of a source empty", "source", source.String())
+		q.log.Info("Source queue empty", "source", source.String())
 	}
 	clear(q.emptied)
 }
 
-// tellWork tells what was processed since that was told last, and since the start.
-func (q *QueueLog) tellWork() {
+// logWork reports what was processed since that was told last, and since the start.
+func (q *QueueLog) logWork() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.done == q.told {
+	if q.done == q.logged {
 		return
 	}
-	now, total := q.done.since(q.told), q.done.since(q.atStart)
-	q.told = q.done
+	now, total := q.done.since(q.logged), q.done.since(q.atStart)
+	q.logged = q.done
 	q.log.Info("Items processed", "processed", now.succeeded+now.failed, "succeeded", now.succeeded, "failed", now.failed,
 		"processedInTotal", total.succeeded+total.failed, "succeededInTotal", total.succeeded, "failedInTotal", total.failed)
 }

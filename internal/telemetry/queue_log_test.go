@@ -165,8 +165,8 @@ func TestAnEmptyQueueIsTold(t *testing.T) {
 	slices.Sort(got[1:])
 	if diff := cmp.Diff([]string{
 		`"level"=0 "msg"="Queue size changed" "size"=2 "unprocessed"=1 "deferred"=1 "pending"=0`,
-		`"level"=0 "msg"="Queue of a source empty" "source"="news/deleted"`,
-		`"level"=0 "msg"="Queue of a source empty" "source"="news/ends"`,
+		`"level"=0 "msg"="Source queue empty" "source"="news/deleted"`,
+		`"level"=0 "msg"="Source queue empty" "source"="news/ends"`,
 	}, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

@@ -23,8 +23,8 @@ const (
 	TypeItemCreated = "item.created"
 	// TypeItemWaiting: what the item needs is unavailable for long.
 	TypeItemWaiting = "item.waiting"
-	// TypeItemReleased: a retry was asked for, or what had refused it is cured.
-	TypeItemReleased = "item.released"
+	// TypeItemRetried: a retry was requested, or the credentials that it had failed for were replaced.
+	TypeItemRetried = "item.retried"
 	// TypeItemEnded: the item is processed, or has failed for good.
 	TypeItemEnded = "item.ended"
 	// TypeStageStarted: a page is fetched, a provider or a destination is called.
@@ -70,7 +70,7 @@ type Attempt struct {
 	MaxRetries int
 	// FallbackFrom names the providers that had failed before the one that succeeded.
 	FallbackFrom []string
-	// Found says that a post was not made but found: an earlier attempt had published it.
+	// Found is set if a post was not made but found: an earlier attempt had published it.
 	Found bool
 }
 
@@ -103,7 +103,7 @@ type streamError struct {
 	Message  string            `json:"message,omitempty"`
 }
 
-// streamRetry says which attempt a line is about, and whether another follows.
+// streamRetry is which attempt a line is about, and whether another follows.
 type streamRetry struct {
 	Count     int32  `json:"count"`
 	Max       int    `json:"max"`
@@ -153,7 +153,7 @@ func (s Stream) write(item *v1alpha1.FeedItem, l *line) {
 // timeFormat is RFC 3339 with milliseconds, of a constant length.
 const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// ItemCreated says that an entry of a feed has become an item.
+// ItemCreated reports that an entry of a feed has become an item.
 func (s Stream) ItemCreated(item *v1alpha1.FeedItem, now time.Time) {
 	s.write(item, &line{
 		message: "Item created", kind: TypeItemCreated, status: statusPending, at: now,
@@ -161,7 +161,7 @@ func (s Stream) ItemCreated(item *v1alpha1.FeedItem, now time.Time) {
 	})
 }
 
-// ItemWaits says that what an item needs is unavailable for long, and what that is.
+// ItemWaits reports that what an item needs is unavailable for long, and what that is.
 func (s Stream) ItemWaits(item *v1alpha1.FeedItem, why string, now time.Time) {
 	s.write(item, &line{
 		message: "Item waits", kind: TypeItemWaiting, status: statusPending, at: now,
@@ -169,16 +169,16 @@ func (s Stream) ItemWaits(item *v1alpha1.FeedItem, why string, now time.Time) {
 	})
 }
 
-// ItemReleased says that an item is due, because a person asked for it (forced) or because what it
-// had failed for is cured. Revived says that it was finished before.
-func (s Stream) ItemReleased(item *v1alpha1.FeedItem, revived, forced bool, now time.Time) {
+// ItemRetried reports that an item is due, because a person asked for it (forced) or because the
+// credentials that it had failed for were replaced. Revived means that it was finished before.
+func (s Stream) ItemRetried(item *v1alpha1.FeedItem, revived, forced bool, now time.Time) {
 	s.write(item, &line{
-		message: "Item released", kind: TypeItemReleased, status: statusPending, at: now,
+		message: "Item retried", kind: TypeItemRetried, status: statusPending, at: now,
 		more: []any{"revived", revived, "forced", forced},
 	})
 }
 
-// ItemEnded says that an item is processed, or has failed for good. Its duration is its whole life.
+// ItemEnded reports that an item is processed, or has failed for good. Its duration is its whole life.
 func (s Stream) ItemEnded(item *v1alpha1.FeedItem, now time.Time) {
 	ended := &line{
 		message: "Item processed", kind: TypeItemEnded, status: string(v1alpha1.HistorySuccess), at: now,
@@ -195,7 +195,7 @@ func (s Stream) ItemEnded(item *v1alpha1.FeedItem, now time.Time) {
 	s.write(item, ended)
 }
 
-// StageStarted says that the page of an item is being fetched, or a provider or a destination called.
+// StageStarted reports that the page of an item is being fetched, or a provider or a destination called.
 func (s Stream) StageStarted(item *v1alpha1.FeedItem, attempt Attempt, stage v1alpha1.Stage, object string, now time.Time) {
 	s.write(item, &line{
 		message: "Stage started", kind: TypeStageStarted, status: statusRunning, at: now,
@@ -203,7 +203,7 @@ func (s Stream) StageStarted(item *v1alpha1.FeedItem, attempt Attempt, stage v1a
 	})
 }
 
-// ArticleRead says that the page of an item was fetched. A page that could not be is told by what the
+// ArticleRead reports that the page of an item was fetched. A page that could not be is told by what the
 // attempt has come to.
 func (s Stream) ArticleRead(item *v1alpha1.FeedItem, attempt Attempt, host string, now time.Time) {
 	s.write(item, &line{
@@ -212,7 +212,7 @@ func (s Stream) ArticleRead(item *v1alpha1.FeedItem, attempt Attempt, host strin
 	})
 }
 
-// CallFailed says that one provider has failed, or that a call has failed which is made again at once
+// CallFailed reports that one provider has failed, or that a call has failed which is made again at once
 // or does not count.
 func (s Stream) CallFailed(item *v1alpha1.FeedItem, attempt Attempt, stage v1alpha1.Stage, name string, err *failure.Error, now time.Time) {
 	message := "Provider failed"
@@ -228,7 +228,7 @@ func (s Stream) CallFailed(item *v1alpha1.FeedItem, attempt Attempt, stage v1alp
 	})
 }
 
-// DeliveryQueued says that a post waits for its turn.
+// DeliveryQueued reports that a post waits for its turn.
 func (s Stream) DeliveryQueued(item *v1alpha1.FeedItem, destination string, now time.Time) {
 	s.write(item, &line{
 		message: "Post queued", kind: TypeDeliveryQueued, status: statusPending, at: now,

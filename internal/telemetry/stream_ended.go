@@ -11,7 +11,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// StageEnded says what an attempt has come to, as it is entered in the history of the item; the rest
+// StageEnded reports what an attempt has come to, as it is entered in the history of the item; the rest
 // of the item's status says what follows.
 func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry, attempt Attempt, now time.Time) {
 	ended := &line{
@@ -55,7 +55,7 @@ func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry,
 	s.write(item, ended)
 }
 
-// messageOf says in words what an attempt has come to.
+// messageOf reports in words what an attempt has come to.
 func messageOf(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry, attempt Attempt) string {
 	switch entry.Stage {
 	case v1alpha1.StageDeliver:
@@ -88,12 +88,12 @@ func messageOf(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry, attempt Att
 	case v1alpha1.StagePoll:
 	}
 	if entry.Status == v1alpha1.HistoryRetrying {
-		return "Attempt failed, to be tried again"
+		return "Attempt failed, will retry"
 	}
 	return "Attempt failed for good"
 }
 
-// deliveryMessage says what has become of a post.
+// deliveryMessage returns what has become of a post.
 func deliveryMessage(row *v1alpha1.Delivery, entry v1alpha1.HistoryEntry, attempt Attempt) string {
 	switch {
 	case entry.Status == v1alpha1.HistorySuccess && attempt.Found:
@@ -105,12 +105,12 @@ func deliveryMessage(row *v1alpha1.Delivery, entry v1alpha1.HistoryEntry, attemp
 	case entry.Status == v1alpha1.HistoryFailed:
 		return "Post given up"
 	case row != nil && row.State == v1alpha1.DeliveryIntent:
-		return "Post uncertain: it will be looked for"
+		return "Post uncertain, will be looked up"
 	}
 	return "Post spooled"
 }
 
-// notificationMessage says what has become of a notification.
+// notificationMessage returns what has become of a notification.
 func notificationMessage(entry v1alpha1.HistoryEntry) string {
 	switch entry.Status {
 	case v1alpha1.HistorySuccess:
@@ -119,7 +119,7 @@ func notificationMessage(entry v1alpha1.HistoryEntry) string {
 		return "Notification given up"
 	case v1alpha1.HistoryRetrying:
 	}
-	return "Notification failed, to be tried again"
+	return "Notification failed, will retry"
 }
 
 // notificationOf returns the notification that an entry is about, or nil.

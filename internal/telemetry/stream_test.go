@@ -79,7 +79,7 @@ func TestALineHasAllFields(t *testing.T) {
 	delete(got, "id")
 	delete(got, "parentId")
 	if diff := cmp.Diff(map[string]any{
-		"level": "info", "logger": "stream", "msg": "Attempt failed, to be tried again", "type": "stage.ended", "status": "retrying",
+		"level": "info", "logger": "stream", "msg": "Attempt failed, will retry", "type": "stage.ended", "status": "retrying",
 		"time": "2026-04-01T12:00:00.000Z", "source": "news/press", "item": "news/press-1", "stage": "summarize", "object": "gemini",
 		"durationMs": 1234.0, "reason": "APIFailed", "error": map[string]any{"category": "API", "message": "It broke."},
 		"retry": map[string]any{"count": 2.0, "max": 5.0, "retryable": true, "nextTime": "2026-04-01T12:05:00Z"},
@@ -116,14 +116,14 @@ func TestTheEndOfAnAttemptIsToldInWords(t *testing.T) {
 		"Summarized after a retry":                        {anItem(), v1alpha1.StageSummarize, success, 2, false, false},
 		"Summarized by a fallback":                        {anItem(), v1alpha1.StageSummarize, success, 0, fallback, false},
 		"Summarized by a fallback after a retry":          {anItem(), v1alpha1.StageSummarize, success, 1, fallback, false},
-		"Attempt failed, to be tried again":               {anItem(), v1alpha1.StageSummarize, retrying, 1, false, false},
+		"Attempt failed, will retry":                      {anItem(), v1alpha1.StageSummarize, retrying, 1, false, false},
 		"Attempt failed for good":                         {anItem(), v1alpha1.StageArticle, failed, 5, false, false},
 		"Article found worth a summary":                   {anItem(judged(true)), v1alpha1.StageScreen, success, 0, false, false},
 		"Article skipped":                                 {anItem(judged(false)), v1alpha1.StageScreen, success, 5, false, false},
 		"Post sent":                                       {anItem(posts(v1alpha1.DeliveryDone)), v1alpha1.StageDeliver, success, 0, false, false},
 		"Post resent":                                     {anItem(posts(v1alpha1.DeliveryDone)), v1alpha1.StageDeliver, success, 3, false, false},
 		"Post spooled":                                    {anItem(posts(v1alpha1.DeliveryQueued)), v1alpha1.StageDeliver, retrying, 0, false, false},
-		"Post uncertain: it will be looked for":           {anItem(posts(v1alpha1.DeliveryIntent)), v1alpha1.StageDeliver, retrying, 0, false, false},
+		"Post uncertain, will be looked up":               {anItem(posts(v1alpha1.DeliveryIntent)), v1alpha1.StageDeliver, retrying, 0, false, false},
 		"Post given up":                                   {anItem(posts(v1alpha1.DeliveryDead)), v1alpha1.StageDeliver, failed, 10, false, false},
 		"Post found: an earlier attempt had published it": {anItem(posts(v1alpha1.DeliveryDone)), v1alpha1.StageDeliver, success, 1, false, found},
 	} {

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package web knows the hosts of feeds and pages: which ask to be left alone, and whether the network is down, so that no feed is blamed for it.
+// Package web knows the hosts of feeds and pages: which are paused, and whether the network is down, so that no feed is counted as failing for it.
 //
 // It knows hosts, namespaces and what came of visits. It must never know what was fetched, nor fetch anything.
 package web
@@ -24,13 +24,13 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// longestHostPause bounds for how long a host is left alone by a namespace because it has refused one of its feeds:
-// many publishers share a host, and its answer may be about one feed. That feed itself is left alone for as long as was
+// longestHostPause bounds for how long a host is paused by a namespace because it has refused one of its feeds:
+// many publishers share a host, and its answer may be about one feed. That feed itself is paused for as long as was
 // asked. Other namespaces go on: whoever has an address at a host can have it refuse them again and again, and must not
 // keep others from it. What that costs the host is one request of each namespace that finds out by itself.
 const longestHostPause = 5 * time.Minute
 
-// Web is where feeds and pages are. It knows which hosts ask to be left alone, and whether the network is down: then
+// Web is where feeds and pages are. It knows which hosts ask for a pause, and whether the network is down: then
 // no feed is blamed, and what was out of reach is tried from time to time only (polling.Outage).
 type Web struct {
 	Clock    clock.PassiveClock
@@ -92,7 +92,7 @@ func (w *Web) Ended(v *Visit, namespace, host string, read time.Time, err error)
 	case outbound.Unreached:
 		return w.unreached(v, to, read, err)
 	case outbound.NotTried:
-		v.network.Release()
+		v.network.Cancel()
 	}
 	return true
 }
@@ -119,7 +119,7 @@ func (w *Web) reached(to polling.Place) {
 	for _, place := range waited {
 		w.Schedule.SetAvailability(network(place), schedule.Availability{})
 	}
-	w.Log.Info("Network back")
+	w.Log.Info("Network restored")
 	telemetry.NetworkBack(w.Recorder, w.Self)
 }
 
@@ -134,7 +134,7 @@ func (w *Web) unreached(v *Visit, to polling.Place, read time.Time, err error) (
 		for _, place := range w.outage.Suspects() {
 			w.Schedule.SetAvailability(network(place), broken)
 		}
-		w.Log.Info("Network down: sites that were well are out of reach one after the other", "sites", w.outage.Sites(), "next", broken.Until)
+		w.Log.Info("Network down: several reachable sites became unreachable", "sites", w.outage.Sites(), "next", broken.Until)
 		telemetry.NetworkDown(w.Recorder, w.Self, w.outage.Sites())
 	case !w.outage.Suspected(to):
 		v.network.Done()
@@ -148,7 +148,7 @@ func (w *Web) unreached(v *Visit, to polling.Place, read time.Time, err error) (
 // stillUnreached has a place wait that is out of reach in an outage: for a minute at first, and longer each time.
 func (w *Web) stillUnreached(v *Visit, to polling.Place, err error) {
 	now, id := w.Clock.Now(), network(to)
-	if w.Schedule.Availability(id).State == schedule.StateOpen { // it was tried again, or a visit began before
+	if w.Schedule.Availability(id).State == schedule.StateCircuitOpen { // it was tried again, or a visit began before
 		v.network.Failed(failure.Classify(err))
 		return
 	}
@@ -156,7 +156,7 @@ func (w *Web) stillUnreached(v *Visit, to polling.Place, err error) {
 	w.Schedule.SetAvailability(id, schedule.Broken(now))
 }
 
-// hostEnded tells the schedule if the host has asked to be left alone, for the namespace of the visit.
+// hostEnded reports a pause that the host has asked for to the schedule, for the namespace of the visit.
 func (w *Web) hostEnded(v *Visit, err error) {
 	cause := failure.Classify(err)
 	if err == nil || cause.Category != v1alpha1.CategoryRateLimit && cause.RetryAfter == 0 {

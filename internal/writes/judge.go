@@ -25,7 +25,7 @@ const (
 // the first time.
 const mostObjects = 1000
 
-// Judge tells for whom the API server takes no writes. The zero value is of one that takes all.
+// Judge decides for whom the API server takes no writes. The zero value is of one that takes all.
 //
 // Who can bring that about: a write that is refused holds up its own namespace, until one of that namespace is taken. So whoever
 // has writes of a namespace refused holds up that namespace. It holds up all where the answer is about the whole server
@@ -49,7 +49,7 @@ type namespace struct {
 	stretch stretch
 	taken   uint64 // the last write that was
 	refused map[string]refusal
-	// mistaken says that it was refused for what looked like the whole server, and was not.
+	// mistaken is set if it was refused for what looked like the whole server, and was not.
 	mistaken bool
 }
 
@@ -68,13 +68,13 @@ type stretch struct {
 	continued    bool // it goes on with the one before
 }
 
-// Change says which stretches have begun or ended with an event.
+// Change is which stretches have begun or ended with an event.
 type Change struct {
 	NamespaceBegan, ServerBegan bool
 	NamespaceEnded, ServerEnded bool
 	// Since is when the stretch began that has ended.
 	Since time.Time
-	// Continued says that the stretch goes on with one that had ended only just before: nobody needs to be told again.
+	// Continued is set if the stretch goes on with one that had ended only just before: nobody needs to be told again.
 	Continued bool
 }
 
@@ -104,7 +104,7 @@ func (j *Judge) Refused(name, object string, extent Extent, now time.Time) (chan
 	return change
 }
 
-// refusedAlone notes the refusal of an object, and says whether others of its namespace were taken since it was refused for the
+// refusedAlone notes the refusal of an object, and reports whether others of its namespace were taken since it was refused for the
 // first time.
 func (j *Judge) refusedAlone(at *namespace, object string, now time.Time) bool {
 	known, again := at.refused[object]
@@ -170,7 +170,7 @@ func (j *Judge) Forget(name, object string, now time.Time) (change Change) {
 	return change
 }
 
-// Server says whether no writes at all are taken, and if so, when the next one is worth a try.
+// Server reports whether no writes at all are taken, and if so, when the next one is worth a try.
 func (j *Judge) Server() (until time.Time, held bool) { return j.server.until, j.server.held }
 
 // Namespace says the same of the writes of a namespace alone.
@@ -193,7 +193,7 @@ func (j *Judge) Namespaces() []string {
 	return held
 }
 
-// Held says whether writes of a namespace are not taken, and since when.
+// Held reports whether writes of a namespace are not taken, and since when.
 func (j *Judge) Held(name string) (since time.Time, held bool) {
 	if at := j.namespaces[name]; at != nil && at.stretch.held {
 		return at.stretch.since, true

@@ -39,7 +39,7 @@ func Wait(who string, refusals int, longest time.Duration) time.Duration {
 // tried every second for ever.
 const goesOn = 2 * time.Minute
 
-// refused begins a stretch, or makes it longer, and says which. What is refused before its next try is due was sent before,
+// refused begins a stretch, or makes it longer, and reports which. What is refused before its next try is due was sent before,
 // or is one of many that are sent together: it says nothing new.
 func (s *stretch) refused(who string, longest time.Duration, now time.Time) (began bool) {
 	if began = !s.held; began {
@@ -63,7 +63,7 @@ func (s *stretch) end(now time.Time) {
 	}
 }
 
-// recent says that a stretch has ended lately.
+// recent reports whether a stretch has ended lately.
 func (s *stretch) recent(now time.Time) bool {
 	return !s.ended.IsZero() && now.Sub(s.ended) < goesOn
 }

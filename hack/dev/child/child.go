@@ -74,7 +74,7 @@ func Start(name, path string, args []string, logFile string) (*Process, error) {
 		if ended == nil {
 			ended = errors.New("exit status 0")
 		}
-		p.failure = fmt.Errorf("%s has ended (%w)%s", name, ended, p.lastWords())
+		p.failure = fmt.Errorf("%s has ended (%w)%s", name, ended, p.finalCounters())
 		close(p.done)
 	}()
 	return p, nil
@@ -86,7 +86,7 @@ func (p *Process) PID() int { return p.command.Process.Pid }
 // Done is closed when the process has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the process ended, with the last lines of its log; nil while it runs.
+// Err returns how the process ended, with the last lines of its log; nil while it runs.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -130,7 +130,7 @@ func (p *Process) Tail(lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-func (p *Process) lastWords() string {
+func (p *Process) finalCounters() string {
 	tail := p.Tail(12)
 	if tail == "" {
 		return "; its log " + p.logFile + " is empty"

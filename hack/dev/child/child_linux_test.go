@@ -43,7 +43,7 @@ func TestAChildDiesWithItsKilledOwner(t *testing.T) {
 	}
 }
 
-// alive says whether a process exists and is no zombie that only waits to be collected.
+// alive reports whether a process exists and is no zombie that only waits to be collected.
 func alive(pid int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

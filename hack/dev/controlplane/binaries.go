@@ -24,7 +24,7 @@ const (
 
 var programs = []string{etcd, apiServer, controllerManager, kubectl}
 
-// Origin says where programs may be taken from.
+// Origin is where programs may be taken from.
 type Origin int
 
 const (

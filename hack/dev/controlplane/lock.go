@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// errLocked says that another process holds a lock.
+// errLocked means that another process holds a lock.
 var errLocked = errors.New("locked")
 
 // tryLock takes the lock on a file, or returns errLocked and who holds it. The system gives the

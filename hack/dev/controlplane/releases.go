@@ -51,7 +51,7 @@ func publicReleases() releases {
 	}
 }
 
-// offered says whether there are releases for this platform: Kubernetes publishes its servers for
+// offered reports whether there are releases for this platform: Kubernetes publishes its servers for
 // Linux only.
 func (r releases) offered() bool { return r.platform == "linux" }
 

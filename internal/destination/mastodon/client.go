@@ -30,7 +30,7 @@ var (
 	_ destination.Checker     = (*Client)(nil)
 )
 
-// Config says where to post and as whom.
+// Config is where to post and as whom.
 type Config struct {
 	// Server is the address of the server, such as "https://example.social". Without a scheme it
 	// is https.

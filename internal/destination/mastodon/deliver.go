@@ -49,7 +49,7 @@ func receipt(status *api.Status) destination.Receipt {
 	return destination.Receipt{ID: string(status.ID), URL: webAddress(status.URL)}
 }
 
-// usableID says whether an id can be kept, shown and asked for.
+// usableID reports whether an id can be kept, shown and asked for.
 func usableID(id api.ID) bool {
 	text := string(id)
 	return text != "" && text != "." && text != ".." && len(text) <= maxID && text == plain(text, maxID)

@@ -40,9 +40,9 @@ func TestFaultsOfTheNetworkAreUncertain(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		toxic string
-		// arrives says that the request gets through.
+		// arrives is set if the request gets through.
 		arrives bool
-		// hangs says that nothing ends the exchange but the caller.
+		// hangs is set if nothing ends the exchange but the caller.
 		hangs bool
 	}{
 		"the connection is reset as the request is sent": {toxic: `{"type":"reset_peer","stream":"upstream","attributes":{"timeout":0}}`},

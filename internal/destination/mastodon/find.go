@@ -35,7 +35,7 @@ const (
 // candidate is a status that may be the one that is looked for.
 type candidate struct {
 	status *api.Status
-	// linked says that the status has the link of the post.
+	// linked is set if the status has the link of the post.
 	linked bool
 }
 
@@ -138,7 +138,7 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 // tooMany is for an account of which not all statuses that matter can be looked at.
 func (c *Client) tooMany(why string) error {
 	return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeTooLarge,
-		fmt.Sprintf("Whether the post is published cannot be said by the account's statuses at %s: %s.", c.server.Host, why), destination.ErrTooMany)
+		fmt.Sprintf("The account's statuses at %s do not show whether the post was published: %s.", c.server.Host, why), destination.ErrTooMany)
 }
 
 // page returns a page of the account's statuses, newest first, and where the next one begins, or
@@ -159,7 +159,7 @@ func (c *Client) page(ctx context.Context, account, below api.ID, size int64) ([
 	return statuses, next, nil
 }
 
-// same says whether a candidate is the post. A text that was edited says nothing, so that the link
+// same reports whether a candidate is the post. A text that was edited says nothing, so that the link
 // has to do. Where people see another text than was written, because the server knows a markup, its
 // source tells; on a server that gives none, the words do.
 func (c *Client) same(ctx context.Context, candidate candidate, query destination.Query) (bool, error) {
@@ -185,7 +185,7 @@ func (c *Client) same(ctx context.Context, candidate candidate, query destinatio
 	return written == query.TextHash || sameText(source.Text, post.Text) && sameText(source.SpoilerText, post.ContentWarning), nil
 }
 
-// hasNoSource says of a status of HTTP that there is no source to be had: the server is too old, or
+// hasNoSource reports for a status of HTTP that there is no source to be had: the server is too old, or
 // the post was just deleted.
 func hasNoSource(status int) bool {
 	switch status {

@@ -15,7 +15,7 @@ import (
 // idsAgree is how far the time in an id may be from the time of its status. Ids of other kinds that look alike are years off.
 const idsAgree = 24 * time.Hour
 
-// made is when a status was made by the server's clock, as late as it can have been: by its id and by created_at. Ordered says that
+// made is when a status was made by the server's clock, as late as it can have been: by its id and by created_at. Ordered means that
 // its id is one of those in whose order servers list statuses, and tells the time: all that is listed after it is older.
 func made(status *api.Status) (at time.Time, ordered bool) {
 	at = status.CreatedAt
@@ -48,7 +48,7 @@ func timeOf(id string) (time.Time, bool) {
 	return time.UnixMilli(milliseconds), ok && isRecent(milliseconds)
 }
 
-// isRecent says of a time that there were such servers then, and that it is not nonsense.
+// isRecent reports for a time that there were such servers then, and that it is not nonsense.
 func isRecent(milliseconds int64) bool {
 	const firstServer, centuryLater = 1_451_606_400_000, 4_607_280_000_000 // the first days of 2016 and 2116
 	return milliseconds > firstServer && milliseconds < centuryLater

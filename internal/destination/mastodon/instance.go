@@ -99,7 +99,7 @@ func (i instance) limits() destination.Limits {
 // version 1.
 var mastodonVersion = regexp.MustCompile(`^[1-9][0-9]*\.[0-9]+\.[0-9]+[0-9A-Za-z.+_-]*$`)
 
-// isMastodon says whether the server is Mastodon or a fork of it.
+// isMastodon reports whether the server is Mastodon or a fork of it.
 func (i instance) isMastodon() bool {
 	return mastodonVersion.MatchString(i.Version) && !strings.Contains(strings.ToLower(i.SourceURL+" "+i.Version), "gotosocial")
 }

@@ -93,7 +93,7 @@ func (t *transport) refusal(request *http.Request, answer *http.Response, body [
 	return failed
 }
 
-// forbidden says what to do about a 403.
+// forbidden returns what to do about a 403.
 func forbidden(method string, scope bool, words string) string {
 	switch {
 	case scope && method == http.MethodPost:
@@ -157,7 +157,7 @@ func plain(text string, limit int) string {
 	return text
 }
 
-// wait is how long a server asks to be left alone: by the Retry-After of RFC 9110 and, with 429, by
+// wait is how long a server asks for a pause: by the Retry-After of RFC 9110 and, with 429, by
 // X-RateLimit-Reset, which with any other status says nothing of the sort. It is a time as ISO 8601;
 // of older and other servers seconds, since 1970 or from now. Times are the server's, as its Date is.
 func (t *transport) wait(status int, header http.Header) time.Duration {

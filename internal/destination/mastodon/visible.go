@@ -89,7 +89,7 @@ func squeeze(text string) string {
 	}, norm.NFC.String(text))
 }
 
-// hasLink says whether a status has a link, however the server has escaped it. A server that makes
+// hasLink reports whether a status has a link, however the server has escaped it. A server that makes
 // no links of addresses leaves them as words.
 func (r rendered) hasLink(link string) bool {
 	link = unescaped(link)
@@ -112,7 +112,7 @@ func unescaped(text string) string {
 	return squeeze(text)
 }
 
-// sameWords says whether two texts are the same but for punctuation, which servers that know a
+// sameWords reports whether two texts are the same but for punctuation, which servers that know a
 // markup take for it.
 func sameWords(a, b string) bool {
 	words := func(text string) string {

@@ -16,7 +16,7 @@ import (
 // wordsRenewed is how the API says when a budget is renewed: "You will regain access on 2026-05-01 at 00:00 UTC."
 var wordsRenewed = regexp.MustCompile(`(?i)regain access on (\d{4}-\d{2}-\d{2})(?: at (\d{2}:\d{2}))?`)
 
-// waitHint is how long the API asked to be left alone, 0 when it did not say: by the header Retry-After;
+// waitHint is how long the API asked for a pause, 0 when it did not say: by the header Retry-After;
 // else, for a spent budget, by its words; else, for too fast a pace, until the limits that are used up
 // are full again (https://platform.claude.com/docs/en/api/rate-limits).
 func waitHint(header http.Header, words string, refusal modelapi.Refusal, now time.Time) time.Duration {

@@ -40,7 +40,7 @@ func newSentence(text string, position int) sentence {
 	return s
 }
 
-// has says whether a sentence has one of the phrases of a list.
+// has reports whether a sentence has one of the phrases of a list.
 func (s *sentence) has(list phrases.Set) bool { return s.found.Has(list) }
 
 // candidates are the sentences that may be taken as they are.
@@ -93,7 +93,7 @@ const (
 	shortest = 3
 )
 
-// isCandidate says whether a text is a whole sentence of the article's language, of at least so many words, and complete without a
+// isCandidate reports whether a text is a whole sentence of the article's language, of at least so many words, and complete without a
 // link or a picture.
 func (a *article) isCandidate(s *sentence, words int) bool {
 	text, size := s.text, s.size
@@ -113,7 +113,7 @@ func (a *article) isCandidate(s *sentence, words int) bool {
 	return !s.isNoise()
 }
 
-// isOfNames says whether nearly all words of a text are names: a sentence has small words between them. What is written in capitals
+// isOfNames reports whether nearly all words of a text are names: a sentence has small words between them. What is written in capitals
 // only has no names that could be told from its words.
 func isOfNames(text string) bool {
 	names, words := 0, 0

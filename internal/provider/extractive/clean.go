@@ -116,7 +116,7 @@ func firstRunes(text string, limit int) string {
 	return text
 }
 
-// isReadable says whether there is anything in a text that means something.
+// isReadable reports whether there is anything in a text that means something.
 func isReadable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.So, r)

@@ -50,7 +50,7 @@ func (s *sentence) cues() float64 {
 	return factor
 }
 
-// isPhatic says whether a sentence speaks to the reader, of thanks or of pride or of who writes.
+// isPhatic reports whether a sentence speaks to the reader, of thanks or of pride or of who writes.
 func (s *sentence) isPhatic() bool {
 	return s.has(phatic) || strings.HasSuffix(s.text, "です。") && introduces.MatchString(s.text)
 }
@@ -58,7 +58,7 @@ func (s *sentence) isPhatic() bool {
 // ofSelf is how who writes in Japanese speaks of himself.
 var ofSelf = vocabulary.Words("私は|私が|私も|私の|私に|私を|僕は|僕が|僕も|僕の|俺は|俺の|わたしは|わたしが|わたしも|ぼくは|ぼくの")
 
-// isOfSelf says whether who writes speaks of himself. Without a figure that is a story from his life, which a recipe or a report is
+// isOfSelf reports whether who writes speaks of himself. Without a figure that is a story from his life, which a recipe or a report is
 // told after.
 func (s *sentence) isOfSelf() bool {
 	for word := range strings.FieldsSeq(s.text) {
@@ -70,7 +70,7 @@ func (s *sentence) isOfSelf() bool {
 	return s.has(ofSelf)
 }
 
-// isQuote says whether a sentence is what somebody said, in the first place.
+// isQuote reports whether a sentence is what somebody said, in the first place.
 func isQuote(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	switch first {
@@ -84,7 +84,7 @@ func isQuote(text string) bool {
 // reference is the number of a note or a paragraph, which is no figure of what a sentence says.
 var reference = regexp.MustCompile(`[\[［][0-9０-９]{1,3}[\]］]`)
 
-// facts says how much of a sentence are figures, from 0 to 1: three of them are as good as more.
+// facts returns how much of a sentence are figures, from 0 to 1: three of them are as good as more.
 func facts(text string) float64 {
 	const enough = 3
 	if strings.Contains(text, "[") || strings.Contains(text, "［") {

@@ -55,7 +55,7 @@ func detectLanguage(text string) string {
 	return whatlanggo.DetectLang(sample).Iso6391()
 }
 
-// isEnglish says whether a text is English beyond doubt, by its smallest words. To compare it with all languages takes a
+// isEnglish reports whether a text is English beyond doubt, by its smallest words. To compare it with all languages takes a
 // hundred times as long.
 func isEnglish(text string) bool {
 	const (

@@ -26,7 +26,7 @@ var (
 		"次に|最後に|そして|つまり|よって|従って|したがって|だが|ところが|では、|すると|とはいえ|でも、|もっとも、|実際、|とりわけ|" +
 		"ほかにも|他にも|いずれも|同様に|逆に|" +
 		"理由は|その後|その結果|同じ")
-	// existing says that there is something, and points at no place that was told of.
+	// existing means that there is something, and points at no place that was told of.
 	existing = phrases.Parse("there is|there are|there was|there were|there will|there has|there have")
 	// counting is one of several that were announced before; the sentence before need not be the one that did.
 	counting = phrases.Parse("the first|the second|the third|the fourth|the last|the latter|the former|the other|the others|another|second|third|" +
@@ -44,7 +44,7 @@ var (
 		"そう述べ|そう話|そう語|こう述べ|こう話|こう語|と振り返る|と笑う|そう言|in this way|this way.")
 )
 
-// isOfThem says whether an English sentence speaks of "them" without having named several of anything: "A plan to install them …".
+// isOfThem reports whether an English sentence speaks of "them" without having named several of anything: "A plan to install them …".
 func isOfThem(lower string) bool {
 	before, _, found := strings.Cut(lower, " them ")
 	if !found {
@@ -64,7 +64,7 @@ func isOfThem(lower string) bool {
 	return true
 }
 
-// isLost says whether a sentence cannot be understood beside those that are chosen.
+// isLost reports whether a sentence cannot be understood beside those that are chosen.
 func (s sentence) isLost(chosen []sentence) bool {
 	return s.lean.factor <= alone && s.support(chosen) <= alone
 }
@@ -199,7 +199,7 @@ func knownThings(text, language string) []known {
 // bare is a word without the mark behind it.
 func bare(word string) string { return strings.TrimRight(word, ".,;:!?") }
 
-// isPlainWord says whether a word may name a thing that was told of before. That "the year" follows on "a year" says nothing.
+// isPlainWord reports whether a word may name a thing that was told of before. That "the year" follows on "a year" says nothing.
 func isPlainWord(word string) bool {
 	switch word {
 	case "year", "years", "month", "months", "week", "weeks", "hour", "hours", "time", "first", "last", "same", "most", "least", "number", "rest", "whole":
@@ -219,7 +219,7 @@ func (k known) mentions(all []sentence) []int {
 	return out
 }
 
-// isToldIn says whether a sentence that has the word tells of it in the way that is asked for.
+// isToldIn reports whether a sentence that has the word tells of it in the way that is asked for.
 func (k known) isToldIn(text string) bool {
 	const reach = 3 // words between "a" and what it belongs to
 	if k.how == anyhow {

@@ -82,7 +82,7 @@ var (
 	sectionOfNoise = regexp.MustCompile(`^(?:About (?:the )?\p{Lu}[\p{L}\d .,&'-]{0,60}|(?i:(?:safe harbor|forward-looking statements?|disclaimer|legal notice|related (?:articles|posts|links)|about the author).{0,40})|(?:株式会社.{1,20}|.{1,20}株式会社)について|(?:会社概要|関連記事|関連リンク|免責事項))$`)
 )
 
-// isNoise says whether a sentence is not part of what the article says.
+// isNoise reports whether a sentence is not part of what the article says.
 func (s *sentence) isNoise() bool {
 	return isFurniture(s.text, s.lower) || noiseInside.In(s.text, s.found) || greeting.of(s.text, s.lower) ||
 		s.size.digits >= 6 && phone.MatchString(s.text) || s.size.digits >= 3 && markedPhone.In(s.text, s.found) || email.In(s.text, s.found)
@@ -91,13 +91,13 @@ func (s *sentence) isNoise() bool {
 // captionMark stands before the paragraphs of captions in the text of a page, see package article.
 const captionMark = "Caption: "
 
-// isNoiseBlock says whether a whole block is noise. A long paragraph is not lost for how it begins.
+// isNoiseBlock reports whether a whole block is noise. A long paragraph is not lost for how it begins.
 func isNoiseBlock(block string) bool {
 	const longest = 200
 	return strings.HasPrefix(block, captionMark) || len(firstRunes(block, longest)) == len(block) && isFurniture(block, strings.ToLower(block))
 }
 
-// isFurniture says whether a text is what its beginning or its form shows not to be prose.
+// isFurniture reports whether a text is what its beginning or its form shows not to be prose.
 func isFurniture(text, lower string) bool {
 	return noiseStart.of(text, lower) || byline.of(text, lower) && !prose.EndsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
 }

@@ -285,7 +285,7 @@ func (s *sentence) usefulness() float64 {
 	return factor
 }
 
-// isSpokenOf says whether sentences are about the article, and not about the site it is on.
+// isSpokenOf reports whether sentences are about the article, and not about the site it is on.
 func (a *article) isSpokenOf(found []sentence) bool {
 	if len(a.text) == 0 && a.title == "" {
 		return true

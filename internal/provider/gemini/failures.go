@@ -101,7 +101,7 @@ func (wire wireError) isSpent() bool {
 	return wordsSpent.MatchString(wire.Message)
 }
 
-// retryAfter is how long the API asked to be left alone: the longest that it says anywhere.
+// retryAfter is how long the API asked for a pause: the longest that it says anywhere.
 func (p *Provider) retryAfter(header http.Header, wire wireError) time.Duration {
 	wait := failure.RetryAfter(header.Get("Retry-After"), p.api.Now())
 	for _, detail := range wire.Details {

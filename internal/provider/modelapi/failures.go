@@ -30,7 +30,7 @@ var (
 	modelVersion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
 )
 
-// FailedWith says whether an error is a failure of a type.
+// FailedWith reports whether an error is a failure of a type.
 func FailedWith(err error, kind string) bool {
 	failed, ok := errors.AsType[*failure.Error](err)
 	return ok && failed.Type == kind

@@ -26,9 +26,9 @@ type Answer struct {
 	Response provider.Response
 	// Err is a *failure.Error, or nil.
 	Err error
-	// WantsRoom says that the answer broke off too early, and may be longer where it is given more room.
+	// WantsRoom is set if the answer broke off too early, and may be longer where it is given more room.
 	WantsRoom bool
-	// RoomRefused says that Err is about the room that was asked for.
+	// RoomRefused is set if Err is about the room that was asked for.
 	RoomRefused bool
 }
 

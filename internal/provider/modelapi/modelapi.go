@@ -42,12 +42,12 @@ type Vendor struct {
 	Name string
 	// Endpoint is where the API is by default.
 	Endpoint string
-	// IsModel says whether a name may be that of a model. It must let none through that could leave
+	// IsModel reports whether a name may be that of a model. It must let none through that could leave
 	// the place in a URL that it is put into.
 	IsModel func(name string) bool
 	// Example of a model, for people.
 	Example string
-	// OpenElsewhere says that other endpoints than the default may want no key.
+	// OpenElsewhere is set if other endpoints than the default may want no key.
 	OpenElsewhere bool
 	// WhenSpent is a sentence on what to do when the budget of the key is spent.
 	WhenSpent string
@@ -76,7 +76,7 @@ func New(vendor Vendor, cfg Config) (*API, error) {
 		a.now = time.Now
 	}
 	if a.transport == nil {
-		return nil, failure.New(v1alpha1.CategoryUnknown, failure.TypeUnsupported, fmt.Sprintf("There is no way out to %s.", vendor.Name))
+		return nil, failure.New(v1alpha1.CategoryUnknown, failure.TypeUnsupported, fmt.Sprintf("No transport to %s is configured.", vendor.Name))
 	}
 	if !vendor.IsModel(a.Model) {
 		return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeModelNotFound,

@@ -33,7 +33,7 @@ type Refusal struct {
 	// Type is what the API's own words stand for, where no status does: one of QuotaSpent, Credentials,
 	// ModelNotFound, TooLong, Overloaded, Blocked and Malformed.
 	Type string
-	// Spoken says that the answer is in the words of such an API, and not of something in between.
+	// Spoken is set if the answer is in the words of such an API, and not of something in between.
 	Spoken bool
 	// Code is what the API calls the error, for those who look at the errors behind a failure.
 	Code string
@@ -41,7 +41,7 @@ type Refusal struct {
 	Words string
 	// Message takes the place of the usual one.
 	Message string
-	// RetryAfter is how long the API asked to be left alone.
+	// RetryAfter is how long the API asked for a pause.
 	RetryAfter time.Duration
 }
 
@@ -121,7 +121,7 @@ func categoryOf(kind string, status int, spoken bool) v1alpha1.Category {
 // key itself, and masked.
 func inBrackets(words string) string { return " (" + strings.TrimRight(words, ". ") + ")" }
 
-// message says what happened, to what, and what to do.
+// message returns what happened, to what, and what to do.
 func (a *API) message(kind string, status int, words string) string {
 	host := a.Host()
 	switch kind {

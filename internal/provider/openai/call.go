@@ -34,7 +34,7 @@ type call struct {
 	tokens int64
 	// refused are the parameters that the server does not take.
 	refused *complaint
-	// unknownPath says that the server does not know the question, whatever model it is about.
+	// unknownPath is set if the server does not know the question, whatever model it is about.
 	unknownPath bool
 }
 

@@ -50,11 +50,11 @@ type dialect struct {
 	// limits are the names by which the room for an answer is bounded, the first that is left is sent.
 	limits [2]string
 	format format
-	// words says that the form of an answer stands in the prompt as well: servers that force a model
+	// words is set if the form of an answer stands in the prompt as well: servers that force a model
 	// into a form do not show it the form, and some ignore what they do not know.
 	words       bool
 	temperature bool
-	// documents says that a prompt may have a document.
+	// documents is set if a prompt may have a document.
 	documents bool
 }
 
@@ -67,7 +67,7 @@ func dialectOf(endpoint *url.URL) dialect {
 	return dialect{limits: [2]string{paramMaxTokens, paramMaxCompletionTokens}, words: true, temperature: true}
 }
 
-// limitsRoom says whether the server is told how much room there is.
+// limitsRoom reports whether the server is told how much room there is.
 func (d dialect) limitsRoom() bool { return d.limits[0] != "" }
 
 // params are the request in this dialect.
@@ -160,10 +160,10 @@ func (d dialect) without(refused complaint) dialect {
 	return d
 }
 
-// complaint says which parameters a server has refused.
+// complaint is which parameters a server has refused.
 type complaint struct {
 	limit, format, temperature bool
-	// tooMuchRoom says that not the name of the limit was refused, but how much was asked for.
+	// tooMuchRoom is set if not the name of the limit was refused, but how much was asked for.
 	tooMuchRoom bool
 }
 

@@ -84,7 +84,7 @@ func isTooLong(status int, wire wireError) bool {
 	return false
 }
 
-// retryAfter is how long the API asked to be left alone: the longest that its headers for that
+// retryAfter is how long the API asked for a pause: the longest that its headers for that
 // say. Where they are missing, a throttled request is told when the budgets of the minute or day are
 // full again; that of requests counts only if none is left. Words are the last resort.
 func (p *Provider) retryAfter(status int, header http.Header, wire wireError) time.Duration {

@@ -35,7 +35,7 @@ var vendor = modelapi.Vendor{
 	WhenSpent: "Wait until it is renewed, or add credit or raise the limit there.",
 }
 
-// hasDots says that a name could leave the path of the URL that it is put into.
+// hasDots reports whether a name could leave the path of the URL that it is put into.
 func hasDots(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(segment string) bool {
 		return segment == "." || segment == ".." || segment == ""

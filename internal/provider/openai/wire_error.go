@@ -48,11 +48,11 @@ type wireError struct {
 	Code    string
 	// number is a code that is an HTTP status, as vLLM and gateways have it.
 	number int
-	// nested says that the error was in "error", where no success has anything.
+	// nested is set if the error was in "error", where no success has anything.
 	nested bool
 }
 
-// is says whether the code or the type of an error is among some.
+// is reports whether the code or the type of an error is among some.
 func (e wireError) is(names map[string]bool) bool { return names[e.Code] || names[e.Type] }
 
 // isSpent tells a budget that is spent from a pace that is too fast.
@@ -83,12 +83,12 @@ var (
 	wordsPath  = regexp.MustCompile(`(?i)invalid url|unknown (?:url|path|route|request url)|(?:file|page|path|route|url) not found`)
 )
 
-// namesModel says of a 404 whether it is about the model, and not about the path.
+// namesModel reports for a 404 whether it is about the model, and not about the path.
 func (e wireError) namesModel() bool {
 	return e.Code == codeModelNotFound || wordsModel.MatchString(e.Message) && !wordsPath.MatchString(e.Message)
 }
 
-// readError reads the body of an answer that is no success, and says whether that is a word of an API.
+// readError reads the body of an answer that is no success, and reports whether that is a word of an API.
 // The forms are OpenAI's {"error": {…}}; vLLM's of old, without "error"; {"error": "…"} of Ollama
 // and others; {"detail": …} of servers built on FastAPI; and a list of one, which is Google's.
 func readError(body []byte) (wireError, bool) {
