@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,30 @@ func TestRoomsAreSmall(t *testing.T) {
 	}
 	if rooms < len(bounded)+5 {
 		t.Errorf("only %d rooms were looked at", rooms)
+	}
+}
+
+// Where docs/development.md says that something is decided, there is such a function.
+func TestTheWayOfAnEntryIsAsDescribed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z/_]+\\.go)`, `([A-Za-z]+)`")
+	found := named.FindAllStringSubmatch(string(text), -1)
+	if len(found) < 10 {
+		t.Fatalf("only %d functions are named", len(found))
+	}
+	for _, place := range found {
+		code, err := os.ReadFile(filepath.Join("..", place[1]))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^func (\(\w+ [^)]*\) )?` + place[2] + `\(`).Match(code) {
+			t.Errorf("%s has no function %s", place[1], place[2])
+		}
 	}
 }
 

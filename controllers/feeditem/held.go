@@ -30,7 +30,7 @@ const resultsFull = "other items of this namespace: the API server refuses their
 func (r *Reconciler) mayBegin(ctx context.Context, item *v1alpha1.FeedItem) (may bool, otherwise ctrl.Result, err error) {
 	now := r.Clock.Now()
 	if r.Results.Kept.Full(item.Namespace) {
-		if err := r.Results.HoldFor(ctx, item, []string{resultsFull}); err != nil {
+		if err := r.Results.MarkWaitingFor(ctx, item, []string{resultsFull}); err != nil {
 			return false, otherwise, err
 		}
 		return false, queue.RequeueAt(now, now.Add(results.FullRecheckInterval)), nil

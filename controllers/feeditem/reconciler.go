@@ -116,7 +116,7 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 }
 
 // reconcileLive does the first thing that is missing on a live item, whose turn it is.
-func (r *Reconciler) reconcileLive(ctx context.Context, turn *schedule.Turn, try itemwrites.Try, item *v1alpha1.FeedItem,
+func (r *Reconciler) reconcileLive(ctx context.Context, turn *schedule.Turn, try itemwrites.Probe, item *v1alpha1.FeedItem,
 	source *v1alpha1.FeedSource,
 ) (ctrl.Result, error) {
 	step := r.next(ctx, item)
@@ -165,13 +165,13 @@ func (r *Reconciler) begin(ctx context.Context, turn *schedule.Turn, item *v1alp
 
 // mayWork takes a place for the work on an item; without one the item is parked, and so it is while nothing can be written on it,
 // but for the one that is to find out. Before the schedule is open, items wait in the lines of what they need, for the order.
-func (r *Reconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) (try itemwrites.Try, granted bool) {
+func (r *Reconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) (try itemwrites.Probe, granted bool) {
 	if !r.Schedule.IsOpen() {
 		return nil, true
 	}
 	if r.Writes.Held(item.Namespace) {
 		var taken []*schedule.Ticket
-		if taken, granted = turn.AcquireAll(r.Writes.Rank(item), itemwrites.Takes(item)...); granted {
+		if taken, granted = turn.AcquireAll(r.Writes.Rank(item), itemwrites.ProbeNeeds(item)...); granted {
 			try = taken[1:]
 		}
 	} else {
@@ -233,7 +233,7 @@ func (r *Reconciler) finish(ctx context.Context, item *v1alpha1.FeedItem, source
 		return true
 	})
 	if err == nil {
-		r.Results.Tell(before, item)
+		r.Results.EmitEvents(before, item)
 		r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0) // it may have to be told of
 	}
 	return err

@@ -19,9 +19,9 @@ import (
 // namespace can delete that memory, and the items; so a copy stands on the status, which nobody else may write, and
 // this process knows it too. The largest of the three holds.
 
-// takenToday is how many items a source has created today. Begun is how many were made by a poll that was cut off, which
+// itemsCreatedToday is how many items a source has created today. Begun is how many were made by a poll that was cut off, which
 // are in no memory.
-func takenToday(source *v1alpha1.FeedSource, m *feedmemory.Memory, watch *sourceState, begun int, now time.Time) polling.Intake {
+func itemsCreatedToday(source *v1alpha1.FeedSource, m *feedmemory.Memory, watch *sourceState, begun int, now time.Time) polling.Intake {
 	remembered := intakeOf(m.Data.ItemsToday)
 	if !m.Lost { // else all items are unknown to it
 		remembered = remembered.Plus(begun, now)

@@ -249,7 +249,7 @@ func (r *Reconciler) createItems(
 	}
 	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.Sent.Mask(sifted.Message())
 	now := r.Clock.Now()
-	watch.today = takenToday(source, memory, watch, begun, now)
+	watch.today = itemsCreatedToday(source, memory, watch, begun, now)
 	room, limit := roomFor(source, int(itemcache.CountByPhase(items).Active()), watch.today, now)
 	first := memory.First(source, begun, now)
 	plan := planOf(memory, sifted.Kept, first, room)

@@ -79,7 +79,7 @@ func (aiProviders) check(ctx context.Context, _ *v1alpha1.AIProvider, caller pro
 
 func (aiProviders) usable(*v1alpha1.AIProvider, provider.Provider, bool) bool { return true }
 
-func (aiProviders) counted(described *v1alpha1.AIProvider, calls services.Tally) {
+func (aiProviders) addCounts(described *v1alpha1.AIProvider, calls services.Tally) {
 	described.Status.Calls = services.Sum(described.Status.Calls, calls.Calls)
 	described.Status.Tokens = services.Sum(described.Status.Tokens, calls.Tokens)
 	described.Status.TokensToday = services.TokensTodayOf(calls.Today, described.Status.TokensToday)

@@ -117,7 +117,7 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 			stands.answer(live)
 		}
 		calls.AddTo(status)
-		r.kind.counted(live, calls)
+		r.kind.addCounts(live, calls)
 		r.recordCredentials(id, status, stands, givenUp, now)
 		asked.Note(live, &status.LastHandledRetry, &status.RetryRequestedTime, now)
 		if stands.open {
@@ -160,7 +160,7 @@ func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, k
 		err = record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 			live.Service().Availability = availabilityStatus(r.Services.Availability(id))
 			calls.AddTo(live.Service())
-			r.kind.counted(live, calls)
+			r.kind.addCounts(live, calls)
 			return true
 		})
 	}

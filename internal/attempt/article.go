@@ -95,7 +95,7 @@ func (e *Engine) waitForRoom(ctx context.Context, item *v1alpha1.FeedItem, open 
 	if !open.full.Long(now) {
 		return nil
 	}
-	return e.Results.HoldFor(ctx, item, []string{budget.WithoutRoom})
+	return e.Results.MarkWaitingFor(ctx, item, []string{budget.WithoutRoom})
 }
 
 // articleRequest is derive.ArticleRequest, with what the item itself holds counted in the room.

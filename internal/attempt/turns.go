@@ -66,7 +66,7 @@ func (e *Engine) markWaiting(ctx context.Context, item *v1alpha1.FeedItem, chain
 	for _, next := range chain {
 		because := next.unavailable
 		if because == "" {
-			because = e.Services.Pause(next.resource)
+			because = e.Services.PauseReason(next.resource)
 		}
 		if because == "" {
 			return nil
@@ -76,7 +76,7 @@ func (e *Engine) markWaiting(ctx context.Context, item *v1alpha1.FeedItem, chain
 	if len(reasons) == 0 {
 		reasons = append(reasons, "an AIProvider that can judge by spec.screening.criteria; the built-in summarizer cannot")
 	}
-	return e.Results.HoldFor(ctx, item, reasons)
+	return e.Results.MarkWaitingFor(ctx, item, reasons)
 }
 
 // providerCalls returns what lets an attempt call the providers of its chain: the one that it holds a

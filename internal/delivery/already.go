@@ -147,8 +147,8 @@ func (p *post) alreadyPosted(before posted.Post) lifecycle.DeliveryOutcome {
 	return lifecycle.DeliveryOutcome{Destination: p.Destination, AlreadyPosted: true, URL: before.URL}
 }
 
-// sooner has an item looked at again soon whose entry is held by another one.
-func sooner(result ctrl.Result) ctrl.Result {
+// requeueSoon has an item looked at again soon whose entry is held by another one.
+func requeueSoon(result ctrl.Result) ctrl.Result {
 	if result.RequeueAfter == 0 || result.RequeueAfter > heldRecheckInterval {
 		result.RequeueAfter = heldRecheckInterval
 	}

@@ -19,7 +19,7 @@ import (
 // works on the delivery.
 func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post) (*v1alpha1.FeedItem, error) {
 	p.retryRequests = retry.RequestsFor(ctx, e.Client, item)
-	view := freed(item, p.retryRequests, e.Clock.Now())
+	view := withRetryRequests(item, p.retryRequests, e.Clock.Now())
 	began, freed := *lifecycle.RowOf(item, p.Destination), *lifecycle.RowOf(view, p.Destination)
 	if p.decided == nil && lifecycle.MustLookUp(&freed) {
 		p.decided = e.find(ctx, view, source, p, &freed)
@@ -65,7 +65,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 	e.Observed.forgetEnded(item)
 	e.streamDelivery(history, item, p, p.decided)
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
-		e.Results.Tell(before, item)
+		e.Results.EmitEvents(before, item)
 	}
 	if !claimed {
 		return item, nil

@@ -63,7 +63,7 @@ type Engine struct {
 // Deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
 // the item for the others.
 func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
-	view := freed(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
+	view := withRetryRequests(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
 	due, err := e.duePosts(ctx, item, view, source)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -87,8 +87,8 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 			held = true
 			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
 		default:
-			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Takes(p.Resource)...)
-			p.Has(turn, taken, granted)
+			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
+			p.Assign(turn, taken, granted)
 			switch {
 			case p.Ticket != nil && p.Publisher != nil:
 				ready = append(ready, p)
@@ -96,8 +96,8 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 				return queue.RequeueAt(e.Clock.Now(), e.Clock.Now().Add(time.Second)), nil
 			case p.Unavailable != "":
 				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, p.Unavailable))
-			case e.Services.Pause(p.Resource) != "":
-				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, e.Services.Pause(p.Resource)))
+			case e.Services.PauseReason(p.Resource) != "":
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, e.Services.PauseReason(p.Resource)))
 			}
 		}
 	}
@@ -111,9 +111,9 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 			return written, err
 		})
 	case held:
-		return sooner(otherDeliveries(view, e.Clock.Now())), e.Results.HoldFor(ctx, item, waitsFor)
+		return requeueSoon(otherDeliveries(view, e.Clock.Now())), e.Results.MarkWaitingFor(ctx, item, waitsFor)
 	case len(waitsFor) > 0:
-		return otherDeliveries(view, e.Clock.Now()), e.Results.HoldFor(ctx, item, waitsFor)
+		return otherDeliveries(view, e.Clock.Now()), e.Results.MarkWaitingFor(ctx, item, waitsFor)
 	}
 	return otherDeliveries(view, e.Clock.Now()), nil
 }
@@ -169,11 +169,11 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	}
 	settled, err := e.Results.WriteOutcome(ctx, item, source, outcome)
 	if err != nil || settled == nil || settled.Status.Summary == nil {
-		return e.Results.After(settled, err)
+		return e.Results.RequeueAfterWrite(settled, err)
 	}
 	announced := slices.DeleteFunc(slices.Clone(ready), func(p *post) bool { return !lifecycle.Announced(lifecycle.RowOf(settled, p.Destination)) })
 	if len(announced) == 0 {
-		return e.Results.After(settled, err)
+		return e.Results.RequeueAfterWrite(settled, err)
 	}
 	return e.runDeliveries(ctx, turn, settled, announced, e.publish)
 }
@@ -204,12 +204,12 @@ func (e *Engine) intendIfFree(ctx context.Context, turn *schedule.Turn, item *v1
 	if _, mine := p.hold(item, wants, e.Clock.Now()); !mine {
 		return nil
 	}
-	taken, free := turn.Try(deliveryRank(item), posting.Takes(p.Resource)...)
+	taken, free := turn.Try(deliveryRank(item), posting.Needs(p.Resource)...)
 	if !free {
 		p.endHold(item)
 		return nil
 	}
-	p.Has(turn, taken, free)
+	p.Assign(turn, taken, free)
 	outcome.Intents = append(outcome.Intents, lifecycle.Intent{
 		Destination: p.Destination, TextHash: destination.TextHash(p.publication), Timeout: p.Timeout,
 	})
@@ -228,7 +228,7 @@ func (e *Engine) runDeliveries(ctx context.Context, turn *schedule.Turn, item *v
 		if written != nil {
 			e.QueueForDestination(turn, written)
 		}
-		return e.Results.After(written, err)
+		return e.Results.RequeueAfterWrite(written, err)
 	}
 	for _, p := range ready {
 		if !e.inFlight.Begin(item, p.Destination) { // it is worked on already
@@ -304,12 +304,12 @@ func (e *Engine) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, so
 // StandInAllLines has an item wait in the lines of all destinations that it is due at.
 func (e *Engine) StandInAllLines(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem) {
 	now := e.Clock.Now()
-	view := freed(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
+	view := withRetryRequests(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
 	for i := range view.Status.Deliveries {
 		row := &view.Status.Deliveries[i]
 		if at, open := lifecycle.Due(row, now); open && !at.After(now) {
 			id := schedule.Destination(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
-			turn.AcquireAll(deliveryRank(item), posting.Takes(id)...)
+			turn.AcquireAll(deliveryRank(item), posting.Needs(id)...)
 		}
 	}
 }
@@ -320,7 +320,7 @@ func (e *Engine) QueueForDestination(turn *schedule.Turn, item *v1alpha1.FeedIte
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
 			key := types.NamespacedName{Namespace: item.Namespace, Name: row.Destination}
-			if taken, granted := turn.AcquireAll(deliveryRank(item), posting.Takes(schedule.Destination(key))...); granted {
+			if taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(schedule.Destination(key))...); granted {
 				taken[1].Cancel()
 			}
 		}
@@ -344,9 +344,9 @@ func deliveryRank(item *v1alpha1.FeedItem) schedule.Rank {
 	return schedule.Rank{Class: queue.ClassOthers, Time: item.Published().Time, Name: item.Namespace + "/" + item.Name, Owner: queue.ItemOwner(item)}
 }
 
-// freed is an item with the retry requests applied, to decide by. What is written is worked out on
+// withRetryRequests is an item with the retry requests applied, to decide by. What is written is worked out on
 // the item as it is.
-func freed(item *v1alpha1.FeedItem, known lifecycle.RetryRequests, now time.Time) *v1alpha1.FeedItem {
+func withRetryRequests(item *v1alpha1.FeedItem, known lifecycle.RetryRequests, now time.Time) *v1alpha1.FeedItem {
 	view := item.DeepCopy()
 	if !known.Apply(view, now) {
 		return item

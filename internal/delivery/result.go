@@ -44,7 +44,7 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 	})
 	if err == nil && noted != nil { // the API server took it, and only its answer was lost
 		d.engine.Services.Posted(d.post.Resource)
-		d.engine.Results.Tell(d.before, noted)
+		d.engine.Results.EmitEvents(d.before, noted)
 	}
 	if err != nil || written == nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 	d.post.endHold(written)
 	d.engine.Observed.forgetEnded(written)
 	d.engine.streamDelivery(history, written, d.post, &d.outcome)
-	d.engine.Results.Tell(d.before, written)
+	d.engine.Results.EmitEvents(d.before, written)
 	return written, nil
 }
 

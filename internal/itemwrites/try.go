@@ -11,17 +11,17 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
-// Takes are the resources that it takes to find out whether writes on an item are taken again, for Turn.AcquireAll. The first is the
+// ProbeNeeds are the resources that it takes to find out whether writes on an item are taken again, for Turn.AcquireAll. The first is the
 // place of the work, and the others are a Try.
-func Takes(item *v1alpha1.FeedItem) [][]schedule.Resource {
+func ProbeNeeds(item *v1alpha1.FeedItem) [][]schedule.Resource {
 	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(All), queue.Only(In(item.Namespace))}
 }
 
-// Try is the right to find out whether writes are taken again. Nobody else tries until it is ended, with the turn at the latest.
-type Try []*schedule.Ticket
+// Probe is the right to find out whether writes are taken again. Nobody else tries until it is ended, with the turn at the latest.
+type Probe []*schedule.Ticket
 
 // End lets others try.
-func (t Try) End() {
+func (t Probe) End() {
 	for _, ticket := range t {
 		ticket.Done()
 	}
@@ -29,7 +29,7 @@ func (t Try) End() {
 
 // Wait has an item wait until writes are taken, or it is its turn to find that out.
 func (w *Writes) Wait(turn *schedule.Turn, item *v1alpha1.FeedItem) {
-	if _, granted := turn.AcquireAll(w.Rank(item), Takes(item)...); granted {
+	if _, granted := turn.AcquireAll(w.Rank(item), ProbeNeeds(item)...); granted {
 		w.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
 	}
 }

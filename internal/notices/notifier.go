@@ -81,11 +81,11 @@ func (n *Notifier) Begin(ctx context.Context, turn *schedule.Turn, told *Notific
 		return time.Time{}, err
 	}
 	defer l.GiveBack()
-	taken, granted := turn.AcquireAll(told.Rank, posting.Takes(l.Resource)...)
+	taken, granted := turn.AcquireAll(told.Rank, posting.Needs(l.Resource)...)
 	if !granted {
 		return time.Time{}, nil
 	}
-	l.Has(turn, taken, granted)
+	l.Assign(turn, taken, granted)
 	if l.Publisher == nil { // it was opened or closed just now
 		return now.Add(time.Second), nil
 	}

@@ -43,15 +43,15 @@ type Line struct {
 	Known  bool
 }
 
-// Takes are the resources that the work on a delivery takes, for Turn.AcquireAll.
-func Takes(to schedule.Resource) [][]schedule.Resource {
+// Needs are the resources that the work on a delivery takes, for Turn.AcquireAll.
+func Needs(to schedule.Resource) [][]schedule.Resource {
 	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(to)}
 }
 
-// Has notes what toPost has named, and what was granted of it. The place is the line's from now on: a turn that began
+// Assign notes what toPost has named, and what was granted of it. The place is the line's from now on: a turn that began
 // with it needs another one for whatever else it does. So whoever calls it has deferred giveBack before, which also
 // counts where the work panics.
-func (l *Line) Has(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
+func (l *Line) Assign(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
 	if granted {
 		l.Place, l.Ticket = taken[0], taken[1]
 		turn.Detach(l.Place)

@@ -22,12 +22,12 @@ import (
 
 // Settle writes down what an attempt came to.
 func (r *Results) Settle(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, outcome lifecycle.Outcome) (ctrl.Result, error) {
-	return r.After(r.WriteOutcome(ctx, item, source, outcome))
+	return r.RequeueAfterWrite(r.WriteOutcome(ctx, item, source, outcome))
 }
 
-// After returns when to look again at an item that was written, or that was not (nil): then somebody
+// RequeueAfterWrite returns when to look again at an item that was written, or that was not (nil): then somebody
 // else was first, or the answer of the API server was lost though it has written it, or what is known is kept.
-func (r *Results) After(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
+func (r *Results) RequeueAfterWrite(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
 	switch now := r.Clock.Now(); {
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -94,8 +94,8 @@ func (r *Results) NothingToDo(item *v1alpha1.FeedItem, step lifecycle.Step) (boo
 	return false, ctrl.Result{}
 }
 
-// HoldFor writes on an item that is parked what it waits for.
-func (r *Results) HoldFor(ctx context.Context, item *v1alpha1.FeedItem, reasons []string) error {
+// MarkWaitingFor writes on an item that is parked what it waits for.
+func (r *Results) MarkWaitingFor(ctx context.Context, item *v1alpha1.FeedItem, reasons []string) error {
 	if action := lifecycle.Next(item, r.Clock.Now()).Action; action == lifecycle.Rest || action == lifecycle.Wait {
 		return nil // its retry was requested, and it stays as it is until its turn comes
 	}

@@ -82,7 +82,7 @@ func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, out
 	}
 	if told := cmp.Or(settled, ended); told != nil {
 		a.results.streamAttempt(history, a.began, told, a.source, outcome, a.at)
-		a.results.Tell(a.began, told)
+		a.results.EmitEvents(a.began, told)
 	}
 	return settled, nil
 }

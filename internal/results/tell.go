@@ -10,8 +10,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// Tell makes known what an item has become, beside what its attempts came to.
-func (r *Results) Tell(before, after *v1alpha1.FeedItem) {
+// EmitEvents makes known what an item has become, beside what its attempts came to.
+func (r *Results) EmitEvents(before, after *v1alpha1.FeedItem) {
 	for _, by := range lifecycle.Refusals(after) { // the credentials may have been replaced while this was written
 		r.Waker.ServiceChanged(itemcache.Refuser(after, by), false)
 	}

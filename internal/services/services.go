@@ -418,9 +418,9 @@ func (s *Services) LastFailure(id schedule.Resource, status *v1alpha1.ServiceSta
 
 const MissingObject = "it does not exist in this namespace"
 
-// Pause returns why a service is not called for long, empty when it is not. Until when is on its
+// PauseReason returns why a service is not called for long, empty when it is not. Until when is on its
 // own status: an item is not written again because that moves.
-func (s *Services) Pause(id schedule.Resource) string {
+func (s *Services) PauseReason(id schedule.Resource) string {
 	availability := s.Schedule.Availability(id)
 	if availability.Remaining(s.clock.Now()) < LongPause {
 		return ""

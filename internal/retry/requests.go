@@ -16,8 +16,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// LastReleased is when what had failed was last to be retried: by a request, or with new credentials.
-func LastReleased(object client.Object) time.Time {
+// LastRetryRequest is when what had failed was last to be retried: by a request, or with new credentials.
+func LastRetryRequest(object client.Object) time.Time {
 	switch parent := object.(type) {
 	case *v1alpha1.FeedSource:
 		return believable.TimeOf(parent.Status.RetryRequestedTime)

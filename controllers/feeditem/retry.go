@@ -23,7 +23,7 @@ var retryRequestedNow = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return !retry.LastReleased(e.ObjectOld).Equal(retry.LastReleased(e.ObjectNew))
+		return !retry.LastRetryRequest(e.ObjectOld).Equal(retry.LastRetryRequest(e.ObjectNew))
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
