@@ -5,4 +5,9 @@
 
 package pdftext
 
+import "github.com/tetratelabs/wazero"
+
 const raceDetector = false
+
+// compiler compiles PDFium, and keeps nothing.
+func compiler() (wazero.RuntimeConfig, error) { return wazero.NewRuntimeConfigCompiler(), nil }

@@ -29,10 +29,14 @@ const (
 // newPDFium compiles PDFium. That takes three seconds of a core and 300 MB at the most, of which 50 stay. To interpret it
 // instead would take a third of a second and 180 MB, of which 150 stay, and ten times as long for each document.
 func newPDFium() (reader, error) {
+	compile, err := compiler()
+	if err != nil {
+		return nil, err
+	}
 	pool, err := webassembly.Init(webassembly.Config{
 		MaxTotal: 1,
 		FSConfig: wazero.NewFSConfig(), // no files: without one it would be all of them
-		RuntimeConfig: wazero.NewRuntimeConfigCompiler().
+		RuntimeConfig: compile.
 			WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling). // what PDFium was built for
 			WithMemoryLimitPages(maxPDFium / pageSize).
 			// So that a page can be given up, and the end of the parent is noticed meanwhile. It costs most of the time
