@@ -36,7 +36,7 @@ type refusals struct {
 	in string
 
 	on      atomic.Bool
-	refused atomic.Int64
+	refused sync.Map // names of items
 }
 
 // refuses makes them, not begun yet.
@@ -46,7 +46,8 @@ func (w *world) refuses(with metav1.Status, in string) *refusals {
 		if !r.on.Load() || !strings.Contains(request.URL.Path, "/namespaces/"+r.in) {
 			return nil
 		}
-		r.refused.Add(1)
+		_, name, _ := strings.Cut(request.URL.Path, "/feeditems/")
+		r.refused.Store(strings.TrimSuffix(name, "/status"), true)
 		return r.with.DeepCopy()
 	})
 	return r
@@ -55,16 +56,28 @@ func (w *world) refuses(with metav1.Status, in string) *refusals {
 // last has them last for two minutes, in which time passes little by little.
 func (w *world) last(r *refusals) {
 	w.t.Helper()
-	await(w.t, func() error {
-		if r.refused.Load() == 0 {
-			return errNotYet
-		}
-		return nil
-	})
+	w.untilGivenUp(r)
 	for range 120 {
 		w.clock.Step(time.Second)
 	}
 	w.lookAtItems("news")
+	w.untilGivenUp(r)
+}
+
+// untilGivenUp waits until writes were refused, and none of them is tried again in place.
+func (w *world) untilGivenUp(r *refusals) {
+	w.t.Helper()
+	await(w.t, func() error {
+		err := errNotYet
+		r.refused.Range(func(item, _ any) bool {
+			err = nil
+			if name, _ := item.(string); !w.givenUp.has(name) {
+				err = fmt.Errorf("%s is still tried", name)
+			}
+			return err == nil
+		})
+		return err
+	})
 }
 
 // R3.14, R2.8, R4.4: for two minutes no writes are taken, while models answer, or posts are made. What has cost money, and what

@@ -86,6 +86,7 @@ type world struct {
 	postsInMemory int64
 	marks         *feedtest.Server // of the source that shows what has happened before it was polled
 	log           logr.Logger      // of the manager; where none is set, the one of all
+	givenUp       *givenUp         // unless a log is set
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
@@ -141,7 +142,7 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
 	w := &world{
 		t: t, api: server, client: server.Client, namespace: server.Namespace(t),
-		builtin: extractive.New(),
+		builtin: extractive.New(), givenUp: &givenUp{},
 	}
 	w.clock = &jumpingClock{FakeClock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), world: w}
 	w.out = outbound.New(outbound.Config{
@@ -149,6 +150,9 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 	})
 	for _, c := range change {
 		c(w)
+	}
+	if w.log.GetSink() == nil {
+		w.log = w.givenUp.logger()
 	}
 	w.start()
 	return w
