@@ -57,7 +57,7 @@ func TestAFeedIsPolledAfterTheClockWasAYearAhead(t *testing.T) {
 				w.aheadForAMoment(func() { // a poll is due
 					w.lookAt(controllers.SourceKey, client.ObjectKey{Namespace: w.namespace, Name: "news"})
 					w.untilSource("news", func(source *v1alpha1.FeedSource) error {
-						if !source.Status.LastPollTime.After(before) {
+						if at := source.Status.LastPollTime; at == nil || !at.After(before) {
 							return errNotYet
 						}
 						return nil

@@ -39,7 +39,7 @@ type listener struct {
 func (l listener) Enabled(level int) bool { return level <= 1 || l.LogSink.Enabled(level) }
 
 func (l listener) Info(level int, message string, keysAndValues ...any) {
-	if message == "Result kept until the API server takes it" || message == "Not done while writes are refused" {
+	if message == "Kept a result in memory until the API server accepts it" || message == "Postponed while the API server refuses writes" {
 		l.hear()
 	}
 	if l.LogSink.Enabled(level) {

@@ -252,7 +252,7 @@ func TestARetryOfASuspendedProviderActsWhenThatEnds(t *testing.T) {
 func TestARetryOfASource(t *testing.T) {
 	t.Parallel()
 	const n = 20
-	w := newWorld(t, onRealServer)
+	w := newWorld(t)
 	var mend []func()
 	for _, name := range []string{"news", "other"} {
 		web := feedtest.New(t)
