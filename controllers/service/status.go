@@ -171,7 +171,12 @@ func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, k
 
 // availabilityOf is the availability that a status holds.
 func availabilityOf(held *v1alpha1.Availability) schedule.Availability {
-	if held == nil || held.State == v1alpha1.AvailabilityState(schedule.StateDown) || services.OwnQuota(held) {
+	if held == nil || services.OwnQuota(held) {
+		return schedule.Availability{}
+	}
+	switch schedule.State(held.State) {
+	case schedule.StateReady, schedule.StateCoolingDown, schedule.StateQuotaSpent, schedule.StateCircuitOpen:
+	default: // of a version that has other states: what the calls come to will show
 		return schedule.Availability{}
 	}
 	availability := schedule.Availability{State: schedule.State(held.State), Failures: int(held.Failures)}
