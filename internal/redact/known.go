@@ -201,6 +201,7 @@ func (k *known) merge() {
 	if k.merging || len(portions) < many {
 		return
 	}
+	portions = slices.Clone(portions) // texts are masked by those that stand there, and must find each of them
 	slices.SortStableFunc(portions, func(a, b *portion) int { return len(b.values) - len(a.values) })
 	rest := 0
 	for _, some := range portions {
