@@ -60,7 +60,7 @@ func (p *post) cancelUnused() {
 	}
 }
 
-// cancelAll is giveBack for several.
+// cancelAll is cancelUnused for several.
 func cancelAll(posts []*post) {
 	for _, p := range posts {
 		p.cancelUnused()
@@ -95,7 +95,7 @@ func (e *Engine) deliveryFailed(p *post, err error) lifecycle.DeliveryOutcome {
 		RetryAfter:  known.RetryAfter,
 	}
 	if known.Category == v1alpha1.CategoryAuth {
-		outcome.Failure.Time = lifecycle.FailedAfter(p.Cured, now)
+		outcome.Failure.Time = lifecycle.FailedAfter(p.Restored, now)
 	}
 	return outcome
 }

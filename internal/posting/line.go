@@ -30,12 +30,12 @@ type Line struct {
 	// Publisher publishes, by revision of the spec and the Secret.
 	Publisher *Publisher
 	Revision  string
-	// Unavailable is why nothing can be posted until a person changes something; refused is set
-	// when that is because the credentials are refused, and restored is when such credentials were replaced last.
+	// Unavailable is why nothing can be posted until a person changes something; Refused is set
+	// when that is because the credentials are refused, and Restored is when such credentials were replaced last.
 	Unavailable string
 	Refused     *failure.Error
-	Cured       time.Time
-	// Ticket is the right to call the destination now, and place is where it is worked on, which may go on after the
+	Restored    time.Time
+	// Ticket is the right to call the destination now, and Place is where it is worked on, which may go on after the
 	// reconcile that began it.
 	Ticket, Place *schedule.Ticket
 	// Target is where it posts, if that is known.
@@ -48,8 +48,8 @@ func Needs(to schedule.Resource) [][]schedule.Resource {
 	return [][]schedule.Resource{queue.Only(queue.ItemPlaces), queue.Only(to)}
 }
 
-// Assign notes what toPost has named, and what was granted of it. The place is the line's from now on: a turn that began
-// with it needs another one for whatever else it does. So whoever calls it has deferred giveBack before, which also
+// Assign notes what was granted of what Needs names. The place is the line's from now on: a turn that began
+// with it needs another one for whatever else it does. So whoever calls it has deferred GiveBack before, which also
 // counts where the work panics.
 func (l *Line) Assign(turn *schedule.Turn, taken []*schedule.Ticket, granted bool) {
 	if granted {
@@ -93,7 +93,7 @@ func To(ctx context.Context, reader client.Reader, known *services.Services, key
 	l.Publisher, _ = caller.(*Publisher)
 	l.Target, l.Known = TargetOf(&described, l.Publisher)
 	l.Revision, l.Timeout, l.Policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
-	l.Cured = believable.TimeOf(described.Status.CredentialsRestoredTime)
+	l.Restored = believable.TimeOf(described.Status.CredentialsRestoredTime)
 	if withdrawn != nil {
 		l.Unavailable, l.Refused = withdrawn.Because, withdrawn.Refused
 	}
