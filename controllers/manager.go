@@ -219,8 +219,5 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := before.WriteAsItemsGo(ctx, manager.GetCache()); err != nil {
 		return err
 	}
-	if err := manager.Add(feedsource.FinalReports{Reconciler: sources}); err != nil {
-		return err
-	}
 	return manager.Add(&feeditem.Seeder{Reconciler: items, Synced: manager.GetCache().WaitForCacheSync})
 }

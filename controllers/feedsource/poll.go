@@ -122,7 +122,6 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 
 // scheduleRewrite has a poll made again that could not be written down, and returns when.
 func scheduleRewrite(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, now time.Time, err error) time.Time {
-	watch.pendingReport = nil
 	watch.failedWrites++
 	watch.redo = now.Add(redoAfter(source, err, watch.failedWrites-1))
 	ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a poll", "redo", watch.redo)

@@ -34,8 +34,6 @@ import (
 const (
 	// countsInterval is how often the counts of a source's items are written by themselves at most.
 	countsInterval = time.Minute
-	// firstReportDelay is how long the first report on a source waits at most for its items to settle.
-	firstReportDelay = 5 * time.Second
 	// pollAlignment is the time within which polls are begun together.
 	pollAlignment = 250 * time.Millisecond
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
@@ -113,15 +111,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	host := outbound.HostOf(source.Spec.URL)
 	due := watch.due(&source, r.Web.NetworkBack(source.Namespace, host), now)
-	if said := watch.reportDue(&source); said != nil && !due.After(now) { // how often it is to be polled stands in there
-		if err := r.writeReport(ctx, &source, watch, said); err != nil {
-			return queue.RequeueAt(now, scheduleRewrite(ctx, &source, watch, now, err)), nil
-		}
-		if source.Generation != said.generation {
-			return queue.RequeueAt(now, now), nil
-		}
-		due = watch.due(&source, r.Web.NetworkBack(source.Namespace, host), now)
-	}
 	if due.After(now) {
 		return r.count(ctx, &source, watch, due, nil)
 	}
@@ -179,17 +168,16 @@ func (r *Reconciler) suspend(ctx context.Context, source *v1alpha1.FeedSource) e
 	})
 }
 
-// count brings the counts on the status up to date, not more often than countsInterval, with what is still
-// to be told of the first poll. It reports when the source is to be looked at again: at its next poll, or when
-// the counts may be written.
+// count brings the counts on the status up to date, not more often than countsInterval. It reports when the source is to be looked at
+// again: at its next poll, or when the counts may be written.
 func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, next time.Time, err error) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	now, said := r.Clock.Now(), watch.reportDue(source)
+	now := r.Clock.Now()
 	next = alignPoll(next)
 	settled := r.tally.Settled(source.UID, watch.expectedItems)
-	if said == nil && watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUnreported() {
+	if watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUnreported() {
 		if settled {
 			watch.countsStaleSince = time.Time{}
 		}
@@ -198,11 +186,7 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 	if from := watch.nextCountsWrite(settled); now.Before(from) {
 		return queue.RequeueAt(now, queue.Earliest(next, from)), nil
 	}
-	if said != nil {
-		if err := r.writeReport(ctx, source, watch, said); err != nil {
-			return queue.RequeueAt(now, scheduleRewrite(ctx, source, watch, now, err)), nil
-		}
-	} else if err := r.writeCounts(ctx, source, watch, now); err != nil {
+	if err := r.writeCounts(ctx, source, watch, now); err != nil {
 		return ctrl.Result{}, err
 	}
 	if watch.countsStaleSince = now; settled {

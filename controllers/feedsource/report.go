@@ -9,13 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
@@ -23,7 +19,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/polling"
-	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // report is what is to be written of a poll that succeeded.
@@ -35,8 +30,7 @@ type report struct {
 	found      pollResult
 }
 
-// pollSucceeded records a poll that went well. A feed without news is written down once an hour, and a
-// new one together with the counts of its items, if these settle soon.
+// pollSucceeded records a poll that went well, with the counts of the items. A feed without news is written down once an hour.
 func (r *Reconciler) pollSucceeded(
 	ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, token string, found pollResult, now time.Time,
 ) error {
@@ -47,65 +41,9 @@ func (r *Reconciler) pollSucceeded(
 	if found.unchanged && said.isRecorded(source) {
 		return nil // most polls: no copies are made to find out that nothing is to be written
 	}
-	isNew := source.Status.LastPollTime == nil && watch.writtenCounts == nil // the cache may not know yet what was told
-	if isNew && found.created > 0 {
-		watch.pendingReport = &said
-		return nil
-	}
-	return r.writeReport(ctx, source, watch, &said)
-}
-
-// writeReport writes the report of a poll into the status, if it is not there, and the counts with it.
-func (r *Reconciler) writeReport(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, said *report) error {
-	if err := r.writeCounted(ctx, source, watch, r.transition, func(source *v1alpha1.FeedSource) bool {
+	return r.writeCounted(ctx, source, watch, r.transition, func(source *v1alpha1.FeedSource) bool {
 		return !isSuperseded(source, said.token, said.generation) && said.apply(source)
-	}); err != nil {
-		return err
-	}
-	watch.pendingReport = nil
-	return nil
-}
-
-// FinalReports tells, when the operator stops, what is still to be told of first polls: else the next process
-// would make them again.
-type FinalReports struct{ *Reconciler }
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (FinalReports) NeedLeaderElection() bool { return true }
-
-// Start implements manager.Runnable.
-func (r FinalReports) Start(ctx context.Context) error {
-	<-ctx.Done()
-	var group errgroup.Group
-	group.SetLimit(r.Workers)
-	for key, watch := range r.states.all() {
-		group.Go(func() error {
-			if err := r.writePending(ctx, key, watch); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with the first poll", "source", key.String())
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}
-
-func (r FinalReports) writePending(ctx context.Context, key types.NamespacedName, watch *sourceState) error {
-	watch.Lock() // a poll that is under way has ended then
-	defer watch.Unlock()
-	if watch.pendingReport == nil {
-		return nil
-	}
-	ctx, cancel := record.Context(ctx)
-	defer cancel()
-	var source v1alpha1.FeedSource
-	if err := r.Live.Get(ctx, key, &source); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	isNew := source.UID == watch.uid && source.Status.LastPollTime == nil // no other process has polled it since
-	if said := watch.reportDue(&source); said != nil && isNew {
-		return r.writeReport(ctx, &source, watch, said)
-	}
-	return nil
+	})
 }
 
 // heartbeatDue reports whether it is time to write down a poll without news.

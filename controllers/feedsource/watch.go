@@ -4,7 +4,6 @@
 package feedsource
 
 import (
-	"maps"
 	"sync"
 	"time"
 
@@ -18,8 +17,7 @@ import (
 )
 
 // sourceState is what this process knows of a source beyond its status, so that an unchanged
-// feed costs neither a write nor a read of its memory. All of it can be lost: then a first poll that is
-// still untold is made again.
+// feed costs neither a write nor a read of its memory. All of it can be lost.
 //
 // A key is reconciled by one worker at a time, which holds the lock.
 type sourceState struct {
@@ -41,8 +39,6 @@ type sourceState struct {
 	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.
 	redo time.Time
-	// pendingReport is the report of the first poll, until it is written with the counts of what it made.
-	pendingReport *report
 	// writtenCounts are the counts that this process has written last, nil for none; what is cached may be older.
 	writtenCounts *v1alpha1.ItemCounts
 	// countsWritten is when they were written last by themselves.
@@ -86,23 +82,11 @@ func (w *sourceState) noteCreated(items int, seenBefore int64, poll, now time.Ti
 	}
 }
 
-// reportDue returns the report that is still to be written, and nil when there is none. What was found with
-// another spec is not reported any more: that one is polled anew.
-func (w *sourceState) reportDue(source *v1alpha1.FeedSource) *report {
-	if w.pendingReport != nil && w.pendingReport.generation != source.Generation {
-		w.pendingReport = nil
-	}
-	return w.pendingReport
-}
-
 // nextCountsWrite is when the counts may be written next: once a minute, and in one with what becomes of new
-// items, if that is known by then. A source that is new is not kept waiting for that.
+// items, if that is known by then.
 func (w *sourceState) nextCountsWrite(settled bool) time.Time {
-	from, patience := w.countsWritten.Add(countsInterval), countsInterval
-	if w.pendingReport != nil {
-		from, patience = time.Time{}, firstReportDelay
-	}
-	if enough := w.countsStaleSince.Add(patience); !settled && enough.After(from) {
+	from := w.countsWritten.Add(countsInterval)
+	if enough := w.countsStaleSince.Add(countsInterval); !settled && enough.After(from) {
 		return enough
 	}
 	return from
@@ -136,13 +120,6 @@ func (w *sourceStates) of(source *v1alpha1.FeedSource, now time.Time) *sourceSta
 		w.byName[key] = known
 	}
 	return known
-}
-
-// all returns the sources that were seen.
-func (w *sourceStates) all() map[types.NamespacedName]*sourceState {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return maps.Clone(w.byName)
 }
 
 func (w *sourceStates) forget(key types.NamespacedName) {

@@ -64,14 +64,13 @@ func TestNewItemsAreCountedWithinAMinute(t *testing.T) {
 		settled bool
 		want    time.Time
 	}{
-		"settled, and counted long ago":          {&sourceState{countsWritten: at(-300), countsStaleSince: noon}, true, at(-240)},
-		"settled, and counted just now":          {&sourceState{countsWritten: at(-10), countsStaleSince: noon}, true, at(50)},
-		"not settled, and counted long ago":      {&sourceState{countsWritten: at(-300), countsStaleSince: noon}, false, at(60)},
-		"not settled, and counted just now":      {&sourceState{countsWritten: at(-10), countsStaleSince: noon}, false, at(60)},
-		"not settled, and none is new":           {&sourceState{countsWritten: at(-10)}, false, at(50)},
-		"the first ones, settled":                {&sourceState{pendingReport: &report{}, countsStaleSince: noon}, true, time.Time{}},
-		"the first ones, not settled":            {&sourceState{pendingReport: &report{}, countsStaleSince: noon}, false, at(5)},
-		"those before counted without the first": {&sourceState{pendingReport: &report{}, countsWritten: at(-1), countsStaleSince: noon}, false, at(5)},
+		"settled, and counted long ago":     {&sourceState{countsWritten: at(-300), countsStaleSince: noon}, true, at(-240)},
+		"settled, and counted just now":     {&sourceState{countsWritten: at(-10), countsStaleSince: noon}, true, at(50)},
+		"not settled, and counted long ago": {&sourceState{countsWritten: at(-300), countsStaleSince: noon}, false, at(60)},
+		"not settled, and counted just now": {&sourceState{countsWritten: at(-10), countsStaleSince: noon}, false, at(60)},
+		"not settled, and none is new":      {&sourceState{countsWritten: at(-10)}, false, at(50)},
+		"the first ones, settled":           {&sourceState{countsStaleSince: noon}, true, time.Time{}.Add(countsInterval)},
+		"the first ones, not settled":       {&sourceState{countsStaleSince: noon}, false, at(60)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
