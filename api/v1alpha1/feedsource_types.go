@@ -422,6 +422,24 @@ type ItemCounts struct {
 	Failed int32 `json:"failed"`
 }
 
+// Add counts n more items of a phase. One whose status was never written is unprocessed.
+func (c *ItemCounts) Add(phase Phase, n int32) {
+	switch phase {
+	case PhaseDeferred:
+		c.Deferred += n
+	case PhasePending:
+		c.Pending += n
+	case PhaseProcessed:
+		c.Processed += n
+	case PhaseFailed:
+		c.Failed += n
+	case PhaseUnprocessed:
+		c.Unprocessed += n
+	default: // not even seen by the operator
+		c.Unprocessed += n
+	}
+}
+
 // Active returns how many items are not finished.
 func (c ItemCounts) Active() int32 { return c.Unprocessed + c.Deferred + c.Pending }
 

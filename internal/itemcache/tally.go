@@ -63,7 +63,7 @@ func (t *Tally) add(item *v1alpha1.FeedItem, n int32, isNew bool) {
 	}
 	source := item.Spec.SourceRef.UID
 	tallied := t.bySource[source]
-	*countOf(&tallied.ItemCounts, item.Status.Phase) += n
+	tallied.Add(item.Status.Phase, n)
 	if isNew {
 		tallied.seen++
 	}
@@ -77,27 +77,11 @@ func (t *Tally) add(item *v1alpha1.FeedItem, n int32, isNew bool) {
 	t.bySource[source] = tallied
 }
 
-// countOf is where the items of a phase are counted. One whose status was never written is unprocessed.
-func countOf(counts *v1alpha1.ItemCounts, phase v1alpha1.Phase) *int32 {
-	switch phase {
-	case v1alpha1.PhaseDeferred:
-		return &counts.Deferred
-	case v1alpha1.PhasePending:
-		return &counts.Pending
-	case v1alpha1.PhaseProcessed:
-		return &counts.Processed
-	case v1alpha1.PhaseFailed:
-		return &counts.Failed
-	case v1alpha1.PhaseUnprocessed:
-	}
-	return &counts.Unprocessed
-}
-
 // CountByPhase counts items that are listed.
 func CountByPhase(items []v1alpha1.FeedItem) v1alpha1.ItemCounts {
 	var counts v1alpha1.ItemCounts
 	for i := range items {
-		*countOf(&counts, items[i].Status.Phase)++
+		counts.Add(items[i].Status.Phase, 1)
 	}
 	return counts
 }

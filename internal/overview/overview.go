@@ -101,27 +101,10 @@ func (w *writer) countsOf(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
 	var counts v1alpha1.ItemCounts
 	for i := range w.Items {
 		if item := &w.Items[i]; item.Spec.SourceRef.UID == source.UID {
-			count(&counts, item.Status.Phase)
+			counts.Add(item.Status.Phase, 1)
 		}
 	}
 	return counts
-}
-
-func count(counts *v1alpha1.ItemCounts, phase v1alpha1.Phase) {
-	switch phase {
-	case v1alpha1.PhaseDeferred:
-		counts.Deferred++
-	case v1alpha1.PhasePending:
-		counts.Pending++
-	case v1alpha1.PhaseProcessed:
-		counts.Processed++
-	case v1alpha1.PhaseFailed:
-		counts.Failed++
-	case v1alpha1.PhaseUnprocessed:
-		counts.Unprocessed++
-	default: // not even seen by the operator
-		counts.Unprocessed++
-	}
 }
 
 // statusText returns what is wrong with a source, or that nothing is.
@@ -179,7 +162,7 @@ func (w *writer) items() {
 	var open []*v1alpha1.FeedItem
 	for i := range w.Items {
 		item := &w.Items[i]
-		count(&counts, item.Status.Phase)
+		counts.Add(item.Status.Phase, 1)
 		if !item.Terminal() {
 			open = append(open, item)
 		}

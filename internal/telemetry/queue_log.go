@@ -33,14 +33,13 @@ type QueueLog struct {
 	changed chan struct{}
 
 	mu     sync.Mutex
-	phases map[v1alpha1.Phase]int
+	counts v1alpha1.ItemCounts
 	open   map[types.NamespacedName]int
 	// emptied are the sources that have run out of items since that was told.
 	emptied map[types.NamespacedName]bool
 	done    ended
 	logged  ended
 	atStart ended
-	size    int
 	sizeWas int
 }
 
@@ -58,7 +57,7 @@ var _ toolscache.ResourceEventHandler = &QueueLog{}
 func NewQueueLog(clock clock.Clock, log logr.Logger) *QueueLog {
 	return &QueueLog{
 		clock: clock, log: log.WithName("queue"), changed: make(chan struct{}, 1),
-		phases: map[v1alpha1.Phase]int{}, open: map[types.NamespacedName]int{}, emptied: map[types.NamespacedName]bool{},
+		open: map[types.NamespacedName]int{}, emptied: map[types.NamespacedName]bool{},
 	}
 }
 
@@ -112,14 +111,13 @@ func (q *QueueLog) count(before, after *v1alpha1.FeedItem) {
 	}
 }
 
-func (q *QueueLog) add(item *v1alpha1.FeedItem, n int) {
+func (q *QueueLog) add(item *v1alpha1.FeedItem, n int32) {
 	if item.Terminal() {
 		return
 	}
 	source := types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
-	q.phases[item.Status.Phase] += n
-	q.size += n
-	q.open[source] += n
+	q.counts.Add(item.Status.Phase, n)
+	q.open[source] += int(n)
 	delete(q.emptied, source)
 	if q.open[source] <= 0 {
 		delete(q.open, source)
@@ -171,10 +169,10 @@ func (q *QueueLog) hasWorked() bool {
 func (q *QueueLog) logSize() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.size != q.sizeWas {
-		q.sizeWas = q.size
-		q.log.Info("Queue size changed", "size", q.size, "unprocessed", q.phases[v1alpha1.PhaseUnprocessed],
-			"deferred", q.phases[v1alpha1.PhaseDeferred], "pending", q.phases[v1alpha1.PhasePending])
+	if size := int(q.counts.Active()); size != q.sizeWas {
+		q.sizeWas = size
+		q.log.Info("Queue size changed", "size", size, "unprocessed", q.counts.Unprocessed,
+			"deferred", q.counts.Deferred, "pending", q.counts.Pending)
 	}
 	for source := range q.emptied {
 		q.log.Info("Source queue empty", "source", source.String())
