@@ -23,6 +23,8 @@ VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),devel)
 
 # The race detector needs a C compiler.
 RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race)
+# Packages with tests of how much memory is taken, of which the race detector takes some.
+MEASURED = ./internal/article ./internal/feed
 # Tools are built once for each version of their module.
 TOOLS_VERSION := $(firstword $(shell cat hack/tools/go.mod hack/tools/go.sum | cksum))
 GOLANGCI_LINT := bin/tools/golangci-lint-$(TOOLS_VERSION)
@@ -48,6 +50,13 @@ devcluster: bin/dev ## Run a local control plane; its data is kept
 .PHONY: test
 test: bin/dev ## Run all tests against a real API server (PACKAGES, TESTFLAGS)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" RAPID_SEED='$(RAPID_SEED)' go test $(RACE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
+
+# What takes time by its mere number, such as a thousand items or each cell of a matrix, is tried in part by `make test`.
+.PHONY: test-real
+test-real: bin/dev ## Run all tests in their whole size, and without the race detector those of memory (PACKAGES, TESTFLAGS)
+	go test $(MEASURED)
+	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" RAPID_SEED='$(RAPID_SEED)' TEST_PORTION=whole \
+		go test $(RACE) -timeout 60m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
 chaos: bin/dev ## Disturb all at random for a while, and account for every entry in the end (CHAOS=5m, SEED)

@@ -24,6 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // remove deletes a source with its items, as the garbage collector does, and waits until the operator knows.
@@ -124,16 +125,17 @@ func (w *world) crashUnremembered() {
 // R4.4: what is deleted and applied again, also under another name, is not posted again, nor is it paid for.
 func TestASourceThatIsDeletedAndAppliedAgainPostsNothingAgain(t *testing.T) {
 	t.Parallel()
-	const n = 40
-	for name, how := range map[string]struct {
+	type howItGoes struct {
 		then func(*world)
 		as   string
-	}{
+	}
+	n := portion.Of(40, 10)
+	for name, how := range portion.Some(map[string]howItGoes{
 		"under the same name":                    {as: "news"},
 		"under another name":                     {as: "renamed"},
 		"after a restart":                        {then: (*world).restart, as: "news"},
 		"after a restart that nothing announced": {then: (*world).crashUnremembered, as: "news"},
-	} {
+	}, 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

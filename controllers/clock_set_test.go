@@ -13,6 +13,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // setBack are by how much the API server's clock is set back.
@@ -22,7 +23,7 @@ var setBack = []time.Duration{time.Minute, 9 * time.Minute, time.Hour, 24 * time
 // do not run slower for that: the attempt goes on.
 func TestAnAttemptGoesOnThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 	t.Parallel()
-	for _, by := range setBack {
+	for _, by := range portion.SomeOf(setBack, 2) {
 		t.Run(by.String(), func(t *testing.T) {
 			t.Parallel()
 			writer := &script{answer: failsFor(1, v1alpha1.CategoryNetwork)}
@@ -96,7 +97,7 @@ func (w *world) minutesPass(most int, source string, check func([]v1alpha1.FeedI
 func TestWritesAreTriedAgainThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, with := range map[string]metav1.Status{"all": databaseFull, "a namespace": overQuota} {
-		for _, by := range setBack {
+		for _, by := range portion.SomeOf(setBack, 2) {
 			t.Run(name+", "+by.String(), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
@@ -117,7 +118,7 @@ func TestWritesAreTriedAgainThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 // R3.14, R2.8: what is kept of one item that is refused while others are taken is written, though the API server's clock is set back meanwhile.
 func TestWhatIsKeptIsWrittenThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 	t.Parallel()
-	for _, by := range setBack {
+	for _, by := range portion.SomeOf(setBack, 2) {
 		t.Run(by.String(), func(t *testing.T) {
 			t.Parallel()
 			const n = 4

@@ -29,6 +29,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/openaitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // dayBook notes what became of each call of a simulated day.
@@ -91,10 +92,12 @@ type simulatedDay struct {
 	spent int // of Gemini's quota of the day
 }
 
-const (
-	dayOfNews  = 1000
-	newsHours  = 20  // in which all of them come
-	quotaOfDay = 300 // requests to Gemini
+// newsHours are the hours in which all of a day's news come.
+const newsHours = 20
+
+var (
+	dayOfNews  = portion.Of(1000, 120)
+	quotaOfDay = dayOfNews * 3 / 10 // requests to Gemini
 )
 
 // hour is the hour of the day now, with its fraction.
@@ -290,8 +293,14 @@ func (d *simulatedDay) pause() time.Duration {
 // rest has the operator look at what is due, and returns when it does nothing any more. Should it be
 // only slow, the clock goes on a little early, which harms nothing.
 func (d *simulatedDay) rest() {
-	for _, name := range []string{"gemini", "openai", "anthropic"} {
-		d.lookAt(controllers.ProviderKey, types.NamespacedName{Namespace: d.namespace, Name: name})
+	var providers v1alpha1.AIProviderList
+	if err := d.manager.GetClient().List(d.t.Context(), &providers, client.InNamespace(d.namespace)); err != nil {
+		d.t.Fatal(err)
+	}
+	for i := range providers.Items {
+		if isReady(&providers.Items[i]) != nil {
+			d.lookAt(controllers.ProviderKey, client.ObjectKeyFromObject(&providers.Items[i]))
+		}
 	}
 	for _, item := range d.unfinished(d.t.Context()) {
 		if due := item.Status.NextRetryTime; due != nil && !due.After(d.clock.Now()) {

@@ -10,14 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // SetupForTest is Setup, and returns what looks at an item or a source now: with a clock that a
-// test sets, what the queue waits for never comes by itself.
-func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options) (lookAt func(kind string, name types.NamespacedName), err error) {
-	waker := &queue.Waker{}
+// test sets, what the queue waits for never comes by itself. Whether the API server has the kinds of this version need not be asked for each of hundreds
+// of tests at one that has.
+func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options, hasKinds bool) (lookAt func(kind string, name types.NamespacedName), err error) {
+	waker, checkKinds := &queue.Waker{}, (*crdcheck.Checker).Check
+	if hasKinds {
+		checkKinds = func(*crdcheck.Checker, context.Context) {}
+	}
 	return func(kind string, name types.NamespacedName) {
 		switch kind {
 		case ProviderKey:
@@ -27,7 +32,7 @@ func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options) (l
 		default:
 			waker.Wake(queue.Key(kind, name))
 		}
-	}, setup(ctx, manager, options, waker)
+	}, setup(ctx, manager, options, waker, checkKinds)
 }
 
 // The kinds that SetupForTest's function takes.

@@ -25,6 +25,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R1.3: a restart with hundreds of sources polls none of them early, and each of them in its slot.
@@ -122,7 +123,7 @@ func (c *writes) of(what string) int {
 // again it goes on, oldest first, until nothing is left.
 func TestALongFeedPausesWithoutWritesAndLosesNothing(t *testing.T) {
 	t.Parallel()
-	const listed, room = 400, 150
+	listed, room := portion.Of(400, 80), portion.Of(150, 30)
 	web := feedtest.New(t)
 	mend := failing(web)
 	entries := web.Entries("wave", listed)
@@ -139,7 +140,7 @@ func TestALongFeedPausesWithoutWritesAndLosesNothing(t *testing.T) {
 	before := w.untilCounted("news", func(source *v1alpha1.FeedSource) error {
 		paused := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionCreationPaused)
 		want := fmt.Sprintf("%d entries wait", listed-room)
-		if paused == nil || !strings.Contains(paused.Message, want) || source.Status.Items.Deferred != room {
+		if paused == nil || !strings.Contains(paused.Message, want) || source.Status.Items.Deferred != int32(room) {
 			return fmt.Errorf("condition %+v, counts %+v", paused, source.Status.Items)
 		}
 		return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // findsNoRoom makes a source with one entry, and returns once the feed or the page at a path is asked for, and the memory is
@@ -157,6 +158,7 @@ func TestWhatFindsNoRoomInMemoryForLongSaysSo(t *testing.T) {
 // R1.6, R1.10: of a feed that no turn would find room for, its source says so; it is not asked for again and again in silence.
 func TestAFeedThatNeverFindsRoomInMemoryIsAFailure(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "to read it takes many seconds")
 	w := newWorld(t)
 	web := feedtest.New(t)
 	var feed bytes.Buffer // 9 MiB, which UTF-8 makes three times as many

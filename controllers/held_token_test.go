@@ -13,6 +13,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R3.14, R3.8, R4.4: posts are made, which cannot be written down, and meanwhile the token is refused and replaced. Each is posted once, also
@@ -20,7 +21,7 @@ import (
 func TestATokenThatIsRefusedWhileNothingIsWrittenPostsEachOnce(t *testing.T) {
 	t.Parallel()
 	const n = 6
-	for name, restart := range map[string]bool{"as it goes on": false, "after a restart": true} {
+	for name, restart := range portion.Some(map[string]bool{"as it goes on": false, "after a restart": true}, 1) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -67,9 +68,9 @@ func TestATokenThatIsRefusedWhileNothingIsWrittenPostsEachOnce(t *testing.T) {
 // end it goes on. One post, and none while it is suspended.
 func TestASourceThatIsSuspendedInDoubtWhileNothingIsWrittenPostsOnce(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]struct{ commit, crash bool }{
+	for name, how := range portion.Some(map[string]struct{ commit, crash bool }{
 		"posted": {true, false}, "not posted": {false, false}, "posted, and a crash": {true, true}, "not posted, and a crash": {false, true},
-	} {
+	}, 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

@@ -168,22 +168,27 @@ func TestACallThatFailsIsRepeatedInPlace(t *testing.T) {
 // minute of it may take longer than that.
 func (w *world) timePasses(check func() error) {
 	w.t.Helper()
+	w.timePassesBy(200*time.Millisecond, check)
+}
+
+func (w *world) timePassesBy(step time.Duration, check func() error) {
+	w.t.Helper()
 	began := w.clock.Now()
 	await(w.t, func() error {
 		err := check()
 		if err == nil {
 			return nil
 		}
-		w.clock.Step(200 * time.Millisecond)
+		w.clock.Step(step)
 		return fmt.Errorf("after %s: %w", w.clock.Now().Sub(began).Truncate(10*time.Second), err)
 	})
 }
 
-// itemsInTime lets time pass, little by little, until the items of a source pass a check, and returns them.
+// itemsInTime lets time pass, second by second, until the items of a source pass a check, and returns them.
 func (w *world) itemsInTime(source string, check func([]v1alpha1.FeedItem) error) []v1alpha1.FeedItem {
 	w.t.Helper()
 	var items []v1alpha1.FeedItem
-	w.timePasses(func() (err error) {
+	w.timePassesBy(time.Second, func() (err error) {
 		if items, err = w.items(w.t.Context(), source); err != nil {
 			return err
 		}

@@ -72,10 +72,10 @@ type Options struct {
 
 // Setup registers all controllers with a manager that was made with CacheOptions and ClientOptions.
 func Setup(ctx context.Context, manager ctrl.Manager, options Options) error {
-	return setup(ctx, manager, options, &queue.Waker{})
+	return setup(ctx, manager, options, &queue.Waker{}, (*crdcheck.Checker).Check)
 }
 
-func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *queue.Waker) error {
+func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *queue.Waker, checkKinds func(*crdcheck.Checker, context.Context)) error {
 	manager = redactingManager{manager}
 	if err := itemcache.WatchKinds(ctx, manager.GetCache()); err != nil {
 		return err
@@ -118,7 +118,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err != nil {
 		return err
 	}
-	recordable.Check(ctx)
+	checkKinds(recordable, ctx)
 	before := &postmemory.Memories{
 		Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 )
@@ -150,7 +151,7 @@ func allFailed(n int) func([]v1alpha1.FeedItem) error {
 // never fires again.
 func TestAThousandItemsAreRetriedByOneAnnotation(t *testing.T) {
 	t.Parallel()
-	const n = 1000
+	n := portion.Of(1000, 150)
 	w, script := failedWorld(t, n, refuses, allFailed(n))
 	counted := w.countItemWrites()
 	script.now(refuses)
@@ -364,7 +365,7 @@ func TestARetryOfADestinationRepeatsNoUncertainPost(t *testing.T) {
 // R3.7: `kubectl annotate feeditems --all`: each item is tried once for a token.
 func TestAllItemsAreAnnotatedAtOnce(t *testing.T) {
 	t.Parallel()
-	const n = 300
+	n := portion.Of(300, 60)
 	w, script := failedWorld(t, n, refuses, allFailed(n))
 	annotateAll := func(items []v1alpha1.FeedItem, token string) {
 		for i := range items {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,6 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // Each of these rules keeps an item from being posted twice, and the next rule does not catch what one of them lets pass. So each is
@@ -120,6 +122,30 @@ func TestARepetitionInPlaceEndsWithItsIntent(t *testing.T) {
 	defer mu.Unlock()
 	if most := allowed - took + time.Second; left[1] > most { // an intent ends with a whole second
 		t.Errorf("the repetition has %s, want %s at most", left[1], most)
+	}
+}
+
+// R4.4: of two who have read the same state of an item and claim what is to be done next, one has the right to do it.
+func TestAClaimIsLostToWhoWasFaster(t *testing.T) {
+	t.Parallel()
+	item := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "item"}}
+	item.Spec.SourceRef = v1alpha1.SourceReference{Name: "news", UID: "uid"}
+	item.Spec.Title, item.Spec.URL, item.Spec.GUID = "Title", "https://news.example/1", "1"
+	if err := server.Client.Create(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	first, second := item.DeepCopy(), item.DeepCopy()
+	claim := func(item *v1alpha1.FeedItem, reason v1alpha1.Reason) error {
+		return record.Claim(t.Context(), server.Client, item, func(item *v1alpha1.FeedItem) bool {
+			item.Status.Phase, item.Status.Reason = v1alpha1.PhasePending, reason
+			return true
+		})
+	}
+	if err := claim(first, v1alpha1.ReasonWaiting); err != nil {
+		t.Fatal(err)
+	}
+	if err := claim(second, v1alpha1.ReasonNone); !apierrors.IsConflict(err) {
+		t.Errorf("both have claimed it (%v)", err)
 	}
 }
 

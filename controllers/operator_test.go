@@ -19,6 +19,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -158,6 +159,17 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 	return w
 }
 
+// mapper knows the kinds that the operator reads and writes.
+var mapper = sync.OnceValue(func() meta.RESTMapper {
+	known := meta.NewDefaultRESTMapper(nil)
+	for kind := range apitest.Scheme().AllKnownTypes() {
+		if kind.Group == v1alpha1.GroupVersion.Group || kind == corev1.SchemeGroupVersion.WithKind("Secret") {
+			known.Add(kind, meta.RESTScopeNamespace)
+		}
+	}
+	return known
+})
+
 // start starts an operator, as after a restart: nothing is left but what the API server holds.
 func (w *world) start() {
 	w.t.Helper()
@@ -165,12 +177,14 @@ func (w *world) start() {
 	reaching := rest.CopyConfig(w.api.Config)
 	reaching.Wrap(w.faults.wrap)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
-		Scheme:     apitest.Scheme(),
-		Cache:      controllers.CacheOptions(namespaces...),
-		Client:     controllers.ClientOptions(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Logger:     w.log,
-		Controller: config.Controller{SkipNameValidation: new(true)},
+		Scheme: apitest.Scheme(),
+		// What all have in common need not be asked for by each.
+		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapper(), nil },
+		Cache:          controllers.CacheOptions(namespaces...),
+		Client:         controllers.ClientOptions(),
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		Logger:         w.log,
+		Controller:     config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -189,7 +203,7 @@ func (w *world) start() {
 		Self:            w.self,
 		Metrics:         w.metrics,
 		PostsInMemory:   w.postsInMemory,
-	})
+	}, w.api == server)
 	if err != nil {
 		w.t.Fatal(err)
 	}

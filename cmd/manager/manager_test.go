@@ -6,7 +6,6 @@ package main_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -33,20 +32,12 @@ var server *apitest.Server
 // does not happen at all, not that it is slow.
 const patience = 2 * time.Minute
 
-// parallel is how many tests run at the same time if nobody says otherwise: they are managers that
-// wait, most of all.
-const parallel = "16"
-
 // binary is the manager, built once for all tests.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if err := flag.Set("test.parallel", parallel); err != nil { // the command line is read later, and wins
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
 	folder, err := os.MkdirTemp("", "feed-operator-manager-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // stored is a memory in two parts, and how many bytes were written for it.
@@ -69,7 +70,7 @@ func TestLittleIsWrittenForANews(t *testing.T) {
 	s.poll(numbers(0, 25_000)...)
 	s.poll(numbers(24_990, 25_010)...)
 	s.written, s.archives, s.longest = 0, 0, 0
-	const news = 520
+	news := portion.Of(520, 130)
 	for i := range news {
 		s.poll(numbers(24_991+i, 25_011+i)...)
 	}

@@ -1,0 +1,69 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package portion says how much of a test is run: with `make test` a part that shows the same, with `make test-real` the whole.
+package portion
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"testing"
+)
+
+// Of returns how much a test takes of what costs time by its mere number, such as items. The whole is what the requirements speak of.
+func Of(whole, part int) int {
+	if isWhole() {
+		return whole
+	}
+	return part
+}
+
+func isWhole() bool { return os.Getenv("TEST_PORTION") == "whole" }
+
+// Whole leaves a test to `make test-real`, and says why.
+func Whole(t *testing.T, why string) {
+	t.Helper()
+	if !isWhole() {
+		t.Skip("only with `make test-real`: " + why)
+	}
+}
+
+// Some returns n variants of a test, always the same; with `make test-real`, all.
+func Some[V any](of map[string]V, n int) map[string]V {
+	if n = Of(len(of), n); n >= len(of) {
+		return of
+	}
+	names, some := slices.Sorted(maps.Keys(of)), map[string]V{}
+	for i := range n {
+		name := names[i*len(names)/n]
+		some[name] = of[name]
+	}
+	return some
+}
+
+// SomeOf is Some for what has no names.
+func SomeOf[V any](of []V, n int) (some []V) {
+	if n = Of(len(of), n); n >= len(of) {
+		return of
+	}
+	for i := range n {
+		some = append(some, of[i*len(of)/n])
+	}
+	return some
+}
+
+// Across returns with which of the others one of the rows of a matrix is tried: each of the others with some row, and each row with some of the others;
+// with `make test-real`, each with each.
+func Across[R, V any](row string, rows map[string]R, others map[string]V) map[string]V {
+	if isWhole() {
+		return others
+	}
+	at, some := slices.Index(slices.Sorted(maps.Keys(rows)), row), map[string]V{}
+	for i, name := range slices.Sorted(maps.Keys(others)) {
+		if i%len(rows) == at%len(others) {
+			some[name] = others[name]
+		}
+	}
+	return some
+}
