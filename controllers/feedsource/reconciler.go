@@ -241,16 +241,21 @@ func alignPoll(poll time.Time) time.Time {
 	return poll.Add(pollAlignment - 1).Truncate(pollAlignment)
 }
 
-// write changes the status, on the live object if the cached one has become old.
+// write changes the status, on the live object if the cached one has become old. Where another source has the name by now, nothing is
+// written, and the source stays the one that was polled: what goes on with it says nothing of the other one.
 func (r *Reconciler) write(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
-	uid := source.UID
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	return client.IgnoreNotFound(record.Write(ctx, r.Client, r.Live, source, func(live *v1alpha1.FeedSource) bool {
-		if live.UID != uid {
+	written := *source
+	err := record.Write(ctx, r.Client, r.Live, &written, func(live *v1alpha1.FeedSource) bool {
+		if live.UID != source.UID {
 			return false
 		}
 		change(live)
 		return true
-	}))
+	})
+	if written.UID == source.UID {
+		*source = written
+	}
+	return client.IgnoreNotFound(err)
 }
