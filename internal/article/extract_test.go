@@ -147,6 +147,8 @@ func TestPagesMadeToHurt(t *testing.T) {
 		"comments below many ancestors":                     strings.Repeat("<div class=comment>"+sentence, 400) + strings.Repeat("<div class=comment>"+sentence+"</div>", 20_000),
 		"one element with many attributes":                  "<div " + many(300_000, "a%d=1 ") + ">" + sentence,
 		"a title of separators":                             "<title>" + strings.Repeat("a | b » ", 200_000) + "</title>" + sentence,
+		// Minutes, where the rest of the page is searched for the end of each.
+		"quotations that do not end": strings.Repeat("\"今日は、晴れです。「", 50_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

@@ -42,7 +42,7 @@ func findGate(document *html.Node) gate {
 	var form []string
 	for line := range strings.Lines(render(withoutHidden(document))) {
 		line = oneLine(line)
-		unquoted := quoted.ReplaceAllString(line, "")
+		unquoted := replaceQuoted(line, func(string) string { return "" })
 		shown := signs.Find(strings.ToLower(unquoted))
 		switch {
 		case line == "":

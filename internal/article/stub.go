@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/sentences"
 
@@ -106,8 +107,42 @@ var stubs = []stub{
 	{placeholder, 100, "a placeholder"},
 }
 
-// quoted finds what somebody else says.
-var quoted = regexp.MustCompile(`「[^」]*」|『[^』]*』|“[^”]*”|"[^"\n]*"`)
+// quotes are the marks that begin and end what somebody else says.
+var quotes = map[rune]string{'「': "」", '『': "』", '“': "”", '"': "\""}
+
+// replaceQuoted replaces what somebody else says in a text. A straight quotation mark ends on its line. It looks for no end again that
+// is not there: a page may be made of marks that begin.
+func replaceQuoted(text string, replace func(quoted string) string) string {
+	var out strings.Builder
+	copied := 0
+	endless := map[rune]bool{}
+	for at, r := range text {
+		end, begins := quotes[r]
+		if !begins || at < copied || endless[r] {
+			continue
+		}
+		said := text[at+utf8.RuneLen(r):]
+		if r == '"' {
+			if stop := strings.IndexAny(said, "\"\n"); stop >= 0 {
+				if said[stop] == '\n' {
+					continue
+				}
+				said = said[:stop+1]
+			}
+		}
+		length := strings.Index(said, end)
+		if length < 0 {
+			endless[r] = true
+			continue
+		}
+		until := at + utf8.RuneLen(r) + length + len(end)
+		out.WriteString(text[copied:at])
+		out.WriteString(replace(text[at:until]))
+		copied = until
+	}
+	out.WriteString(text[copied:])
+	return out.String()
+}
 
 // ink is how much of a text leaves ink, in narrow characters.
 func ink(text string) int {
@@ -136,7 +171,7 @@ func StubOf(text string) string {
 	if ink(text) > maxStub {
 		return ""
 	}
-	text = quoted.ReplaceAllStringFunc(text, func(found string) string { return strings.Repeat("x", ink(found)) })
+	text = replaceQuoted(text, func(found string) string { return strings.Repeat("x", ink(found)) })
 	type sentence struct {
 		text  string
 		ink   int

@@ -4,6 +4,8 @@
 package article
 
 import (
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -80,5 +82,23 @@ func TestNoExpressionMatchesWithoutItsSigns(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Quotations are what the expression finds, which takes as long as a page is, squared, where marks begin and do not end.
+func TestQuotationsAreReplaced(t *testing.T) {
+	t.Parallel()
+	quoted := regexp.MustCompile(`「[^」]*」|『[^』]*』|“[^”]*”|"[^"\n]*"`)
+	mark := func(string) string { return "<>" }
+	parts := []string{"「", "」", "『", "』", "“", "”", `"`, "\n", "a", "今", "\xff"}
+	random := rand.New(rand.NewPCG(1, 2)) // the same each time
+	for range 20_000 {
+		var text strings.Builder
+		for range random.IntN(16) {
+			text.WriteString(parts[random.IntN(len(parts))])
+		}
+		if got, want := replaceQuoted(text.String(), mark), quoted.ReplaceAllStringFunc(text.String(), mark); got != want {
+			t.Fatalf("%q becomes %q, want %q", text.String(), got, want)
+		}
 	}
 }
