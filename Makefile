@@ -18,11 +18,15 @@ RAPID_SEED ?= 20261121
 CHAOS ?= 5m
 # make chaos: what the plan is drawn from. Without one, another each time, which is said first.
 SEED ?=
+# make mutations: which ones, as a regular expression. All of them take a quarter of an hour.
+MUTATIONS ?=
 # What the operator says its version is.
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),devel)
 
 # The race detector needs a C compiler.
 RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race)
+# It would sleep for a second at the end of each package and of each operator that a test runs, for the sake of goroutines that still go on.
+export GORACE = atexit_sleep_ms=0
 # Packages with tests of how much memory is taken, of which the race detector takes some.
 MEASURED = ./internal/article ./internal/feed
 # Tools are built once for each version of their module.
@@ -62,6 +66,10 @@ test-real: bin/dev ## Run all tests in their whole size, and without the race de
 chaos: bin/dev ## Disturb all at random for a while, and account for every entry in the end (CHAOS=5m, SEED)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" CHAOS='$(CHAOS)' SEED='$(SEED)' \
 		go test ./cmd/manager -run '^TestChaos$$' -count 1 -timeout 0 -v
+
+.PHONY: mutations
+mutations: bin/dev ## Break the exactly-once core in one place at a time, and see that a test fails for each (MUTATIONS=regexp)
+	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" RAPID_SEED='$(RAPID_SEED)' go run ./hack/mutations -run '$(MUTATIONS)'
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Lint

@@ -120,6 +120,7 @@ func TestWhatIsStoppedDuringTheLookIsNotPostedAgain(t *testing.T) {
 			server.OnPost(nil)
 			gated.Store(true)
 			w.clock.SetTime(item.Status.Deliveries[0].NextRetryTime.Time)
+			w.lookAtItems("news")
 			<-looked
 			w.brake(source, stop)
 			close(answer)

@@ -96,7 +96,7 @@ type simulatedDay struct {
 const newsHours = 20
 
 var (
-	dayOfNews  = portion.Of(1000, 120)
+	dayOfNews  = portion.Of(1000, 60)
 	quotaOfDay = dayOfNews * 3 / 10 // requests to Gemini
 )
 
@@ -149,7 +149,8 @@ func TestADayOnWhichEverythingFails(t *testing.T) {
 	t.Parallel()
 	d := newSimulatedDay(t)
 	restarted := false
-	for batch, told := 0, ""; d.hour() < 30; d.clock.FakeClock.Step(d.pause()) {
+	still := false
+	for batch, told := 0, ""; d.hour() < 30; d.clock.FakeClock.Step(d.pause(still)) {
 		hour := d.hour()
 		if due := min(int(hour*2)+1, 2*newsHours); batch < due {
 			batch = due
@@ -171,7 +172,7 @@ func TestADayOnWhichEverythingFails(t *testing.T) {
 				t.Fatal("the cache is not read")
 			}
 		}
-		d.rest()
+		still = d.rest()
 		if hour >= 11.9 && told == "" {
 			told = d.providersInWords()
 			t.Logf("at noon, kubectl get aiproviders:\n%s", told)
@@ -194,13 +195,14 @@ func TestADayOnWhichEverythingFails(t *testing.T) {
 		}
 	}
 	// What may be called in vain: those under way when it begins (4 at once), and the probes and
-	// cool-downs, each twice as long as the one before.
+	// cool-downs, each twice as long as the one before. When the pause of a spent quota ends, again 4 may be under way
+	// before the first is answered: at first, and after one, two, four and eight hours.
 	for _, vain := range []struct {
 		provider, outcome string
 		most              int
 	}{
 		{"gemini", "throttled (RetryInfo)", 12 * 60 / 37 * 2},
-		{"gemini", "quota of the day spent", 4 + 5},
+		{"gemini", "quota of the day spent", 4 * 5},
 		{"openai", "overloaded (outage)", 2*(4+5) + 8 + 6},
 		{"openai", "throttled (Retry-After)", 24 * 60 / 20},
 	} {
@@ -270,9 +272,13 @@ func (d *simulatedDay) unfinished(ctx context.Context) []v1alpha1.FeedItem {
 func (d *simulatedDay) open() int { return len(d.unfinished(d.t.Context())) }
 
 // pause is how long nothing happens by itself: until the pace lets the next call through, while items
-// wait for that; else until the next one is due, or a minute.
-func (d *simulatedDay) pause() time.Duration {
-	const step, idle = 5200 * time.Millisecond, 2 * time.Minute
+// wait for that; else until the next one is due, or two minutes. Where nothing has come of the last one, nobody may be called, and
+// it is a minute.
+func (d *simulatedDay) pause(still bool) time.Duration {
+	step, idle := 5200*time.Millisecond, 2*time.Minute
+	if still {
+		step = time.Minute
+	}
 	next := d.clock.Now().Add(idle)
 	open := d.unfinished(d.t.Context())
 	if len(open) == 0 {
@@ -290,9 +296,10 @@ func (d *simulatedDay) pause() time.Duration {
 	return max(next.Sub(d.clock.Now()), step)
 }
 
-// rest has the operator look at what is due, and returns when it does nothing any more. Should it be
-// only slow, the clock goes on a little early, which harms nothing.
-func (d *simulatedDay) rest() {
+// rest has the operator look at what is due, and returns when it does nothing any more; still, if it has done nothing at all.
+// Should it be only slow, the clock goes on a little early, which harms nothing.
+func (d *simulatedDay) rest() (still bool) {
+	begin := d.stand(d.t.Context())
 	var providers v1alpha1.AIProviderList
 	if err := d.manager.GetClient().List(d.t.Context(), &providers, client.InNamespace(d.namespace)); err != nil {
 		d.t.Fatal(err)
@@ -316,6 +323,7 @@ func (d *simulatedDay) rest() {
 		}
 		return same == calm, nil
 	})
+	return before == begin
 }
 
 // stand is what changes while the operator works.

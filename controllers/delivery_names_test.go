@@ -61,7 +61,7 @@ func TestALookReadsTheItemsOfNobodyElse(t *testing.T) {
 	other.untilItems("news", allProcessed(1))
 	var listed, foreign atomic.Int64
 	w.faults.on(func(r *http.Request) *metav1.Status {
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/feeditems") && r.URL.Query().Get("limit") == "500" {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/feeditems") && r.URL.Query().Get("limit") == "200" {
 			listed.Add(1)
 			if strings.Contains(r.URL.Path, other.namespace) {
 				foreign.Add(1)

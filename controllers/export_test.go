@@ -19,9 +19,9 @@ import (
 // test sets, what the queue waits for never comes by itself. Whether the API server has the kinds of this version need not be asked for each of hundreds
 // of tests at one that has.
 func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options, hasKinds bool) (lookAt func(kind string, name types.NamespacedName), err error) {
-	waker, checkKinds := &queue.Waker{}, (*crdcheck.Checker).Check
+	waker, kinds := &queue.Waker{}, watchKinds
 	if hasKinds {
-		checkKinds = func(*crdcheck.Checker, context.Context) {}
+		kinds = func(context.Context, ctrl.Manager, *crdcheck.Checker) error { return nil }
 	}
 	return func(kind string, name types.NamespacedName) {
 		switch kind {
@@ -32,7 +32,7 @@ func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options, ha
 		default:
 			waker.Wake(queue.Key(kind, name))
 		}
-	}, setup(ctx, manager, options, waker, checkKinds)
+	}, setup(ctx, manager, options, waker, kinds)
 }
 
 // The kinds that SetupForTest's function takes.

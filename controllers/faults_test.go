@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,21 @@ type faults struct {
 	mu     sync.Mutex
 	answer func(*http.Request) *metav1.Status
 	after  func(*http.Request)
+	behind gate // what the API server tells of changes of items waits at it
+}
+
+// changesTold is the body of a watch.
+type changesTold struct {
+	io.ReadCloser
+	behind *gate
+	watch  *http.Request
+}
+
+func (b changesTold) Read(p []byte) (int, error) {
+	b.behind.pass(b.watch)
+	n, err := b.ReadCloser.Read(p)
+	b.behind.pass(b.watch)
+	return n, err
 }
 
 // then sets what happens before the operator hears the API server's answer to a request.
@@ -55,6 +71,13 @@ func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 		if after != nil {
 			defer after(r)
 		}
+		if r.URL.Query().Has("watch") && strings.HasSuffix(r.URL.Path, "/feeditems") {
+			response, err := server.RoundTrip(r)
+			if err == nil {
+				response.Body = changesTold{response.Body, &f.behind, r}
+			}
+			return response, err
+		}
 		if answer == nil {
 			return server.RoundTrip(r)
 		}
@@ -67,9 +90,13 @@ func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 		}
 		status.Kind, status.APIVersion, status.Status = "Status", "v1", metav1.StatusFailure
 		body, err := json.Marshal(status)
+		header := http.Header{"Content-Type": {"application/json"}}
+		if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+			header.Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+		}
 		return &http.Response{
 			StatusCode: int(status.Code), Body: io.NopCloser(bytes.NewReader(body)), Request: r,
-			Header: http.Header{"Content-Type": {"application/json"}},
+			Header: header,
 		}, err
 	})
 }

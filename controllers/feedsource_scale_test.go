@@ -31,7 +31,8 @@ import (
 // R1.3: a restart with hundreds of sources polls none of them early, and each of them in its slot.
 func TestARestartWithHundredsOfSourcesKeepsTheirSlots(t *testing.T) {
 	t.Parallel()
-	const count, interval = 200, 15 * time.Minute
+	const interval = 15 * time.Minute
+	count := portion.Of(200, 80)
 	web := feedtest.New(t)
 	document := feedtest.RSS(web.Entries("one", 1))
 	web.OnRequest(func(rw http.ResponseWriter, _ *http.Request) bool {

@@ -118,11 +118,7 @@ func TestAPageThatIsNotCompleteIsJudgedAgainWhenItChanges(t *testing.T) {
 		t.Errorf("failure %+v", item.Status.Failure)
 	}
 	// The owner decides to read the page instead: the text is another one.
-	source := w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
-	source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
-	if err := w.client.Update(t.Context(), source); err != nil {
-		t.Fatal(err)
-	}
+	w.change(w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded)), `{"spec":{"article":{"source":"Page"}}}`)
 	w.clock.SetTime(item.Status.NextRetryTime.Time)
 	w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 	if calls := len(server.Calls()); calls != 2 {

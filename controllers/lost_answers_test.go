@@ -17,6 +17,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
 // loseAnswer has the API server take the first write of an item that holds a text, and its answer
@@ -172,6 +173,33 @@ func TestAPostIsCountedThoughTheAnswerToItsResultIsLost(t *testing.T) {
 	w.untilDestination("press", func(d *v1alpha1.FeedDestination) error {
 		if d.Status.Delivered != 1 || d.Status.LastDeliveryTime == nil {
 			t.Errorf("%d delivered, the last at %v, with %d answers lost", d.Status.Delivered, d.Status.LastDeliveryTime, lost.Load())
+		}
+		return nil
+	})
+}
+
+// R5.1, R4.4: the answer to a post is lost, the post is found later, and the answer to the write that says so is lost as well. The post counts.
+func TestAPostThatWasFoundIsCountedThoughTheAnswerToThatIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon(ignoresKeys)
+	w.openDestination("press", server.URL)
+	var once atomic.Bool
+	server.OnPost(func(p *mastodontest.Pending) bool {
+		if !once.CompareAndSwap(false, true) {
+			return false
+		}
+		p.Commit()
+		p.Reset()
+		return true
+	})
+	lost := w.loseReport("feeditems", `"state":"Done"`)
+	w.oneItem("press")
+	w.untilEnded("news", 1)
+	w.restart() // what was counted is written then
+	w.untilDestination("press", func(d *v1alpha1.FeedDestination) error {
+		if d.Status.Delivered != 1 || lost.Load() != 1 || len(server.Posts()) != 1 {
+			t.Errorf("%d delivered of %d posts, with %d answers lost", d.Status.Delivered, len(server.Posts()), lost.Load())
 		}
 		return nil
 	})

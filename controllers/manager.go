@@ -26,6 +26,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -72,10 +73,18 @@ type Options struct {
 
 // Setup registers all controllers with a manager that was made with CacheOptions and ClientOptions.
 func Setup(ctx context.Context, manager ctrl.Manager, options Options) error {
-	return setup(ctx, manager, options, &queue.Waker{}, (*crdcheck.Checker).Check)
+	return setup(ctx, manager, options, &queue.Waker{}, watchKinds)
 }
 
-func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *queue.Waker, checkKinds func(*crdcheck.Checker, context.Context)) error {
+// watchKinds asks the API server about its kinds before anything begins, and again while the operator runs.
+func watchKinds(ctx context.Context, manager ctrl.Manager, kinds *crdcheck.Checker) error {
+	kinds.Check(ctx)
+	return manager.Add(kinds)
+}
+
+func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *queue.Waker,
+	watchKinds func(context.Context, ctrl.Manager, *crdcheck.Checker) error,
+) error {
 	manager = redactingManager{manager}
 	if err := itemcache.WatchKinds(ctx, manager.GetCache()); err != nil {
 		return err
@@ -101,7 +110,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Self:     options.Self,
 	}
 	known := services.New(options.Clock, plan, waker.ServiceChanged)
-	names := &itemcache.FeedNames{}
+	names, fresh := &itemcache.FeedNames{}, &itemcache.Fresh{}
 	taken := &itemwrites.Writes{
 		Clock:    options.Clock,
 		Schedule: plan,
@@ -112,13 +121,15 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Waker:    waker,
 	}
 	apart := &queue.Background{}
-	notifier := &notices.Notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Background: apart}
+	notifier := &notices.Notifier{Clock: options.Clock, Client: manager.GetClient(), Services: known, Writes: taken, Work: posting.Work{Background: apart}}
 	recordable, err := crdcheck.New(manager.GetConfig(), manager.GetHTTPClient(), options.Clock, manager.GetLogger().WithName("kinds"),
 		manager.GetClient(), waker)
 	if err != nil {
 		return err
 	}
-	checkKinds(recordable, ctx)
+	if err := watchKinds(ctx, manager, recordable); err != nil {
+		return err
+	}
 	before := &postmemory.Memories{
 		Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
@@ -137,7 +148,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	posts := &delivery.Engine{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Schedule: plan, Waker: waker,
-		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Background: apart, Results: written,
+		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Work: posting.Work{Background: apart}, Results: written,
 	}
 	summaries := &attempt.Engine{
 		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Schedule: plan, Waker: waker, Web: web,
@@ -148,6 +159,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Clock:      options.Clock,
 		Client:     client,
 		Live:       manager.GetAPIReader(),
+		Fresh:      fresh,
 		Writes:     taken,
 		Recorder:   manager.GetEventRecorder(component),
 		Stream:     stream,
@@ -172,6 +184,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Waker:    waker,
 		Outbound: options.Outbound,
 		Names:    names,
+		Fresh:    fresh,
 		Workers:  options.PollWorkers,
 
 		Recordable: recordable,
@@ -199,9 +212,6 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		}
 	}
 	if err := addQueueLog(ctx, manager, options.Clock); err != nil {
-		return err
-	}
-	if err := manager.Add(recordable); err != nil {
 		return err
 	}
 	if err := manager.Add(&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.WakeAll}); err != nil {

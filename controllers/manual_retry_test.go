@@ -151,7 +151,7 @@ func allFailed(n int) func([]v1alpha1.FeedItem) error {
 // never fires again.
 func TestAThousandItemsAreRetriedByOneAnnotation(t *testing.T) {
 	t.Parallel()
-	n := portion.Of(1000, 150)
+	n := portion.Of(1000, 60)
 	w, script := failedWorld(t, n, refuses, allFailed(n))
 	counted := w.countItemWrites()
 	script.now(refuses)

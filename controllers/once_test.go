@@ -6,9 +6,11 @@ package controllers_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,6 +125,33 @@ func TestARepetitionInPlaceEndsWithItsIntent(t *testing.T) {
 	if most := allowed - took + time.Second; left[1] > most { // an intent ends with a whole second
 		t.Errorf("the repetition has %s, want %s at most", left[1], most)
 	}
+}
+
+// R2.8: what an item says is known to the process that has made it, and is not read for its first attempt. It is in single cases, as where
+// the test has it looked at once more.
+func TestAnItemThatWasJustMadeIsNotReadForItsFirstAttempt(t *testing.T) {
+	t.Parallel()
+	const count = 8
+	w := newWorld(t)
+	var reads atomic.Int32
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/feeditems/") {
+			reads.Add(1)
+		}
+		return nil
+	})
+	for round := range 10 {
+		reads.Store(0)
+		name := fmt.Sprintf("news-%d", round)
+		web := feedtest.New(t)
+		web.List(web.Entries(name, count)...)
+		w.source(name, web.FeedURL())
+		w.untilItems(name, allProcessed(count))
+		if reads.Load() < count {
+			return
+		}
+	}
+	t.Errorf("%d items were always read as often, at least", count)
 }
 
 // R4.4: of two who have read the same state of an item and claim what is to be done next, one has the right to do it.

@@ -342,7 +342,7 @@ func TestTheQueueIsLogged(t *testing.T) {
 				}
 			}
 			if found.Message == "" {
-				w.clock.Step(time.Second)
+				w.clock.Step(5 * time.Second)
 				return errNotYet
 			}
 			return nil

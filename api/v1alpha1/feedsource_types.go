@@ -526,6 +526,12 @@ type FeedSourceStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	FilteredEntries int64 `json:"filteredEntries,omitempty"`
 
+	// CountsToken names the last addition to filteredEntries. One whose answer from the API server is lost is known by it,
+	// and not added again.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CountsToken string `json:"countsToken,omitempty"`
+
 	// LastHandledPoll is the last value of the poll annotation that was handled.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

@@ -75,6 +75,12 @@ type ServiceStatus struct {
 	// +kubebuilder:validation:MaxItems=6
 	Failures []CategoryCount `json:"failures,omitempty"`
 
+	// CountsToken names the last addition to the counters of this status. One whose answer from the API server is lost is
+	// known by it, and not added again.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CountsToken string `json:"countsToken,omitempty"`
+
 	// LastFailure is how a call last failed.
 	// +optional
 	LastFailure *Failure `json:"lastFailure,omitempty"`

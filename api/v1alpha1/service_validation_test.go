@@ -42,6 +42,7 @@ func serviceRules(kind string) map[string]rule {
 		kind + ": a Secret's version is noted in 128 characters": texts(kind, "status.refusedCredentials", false, 128),
 		kind + ": 64 destinations are told of a refusal":         lists(kind, notices, 64, credentialsNotice).unique(credentialsNotice(0)),
 		kind + ": a notice names what was refused":               mandatory(kind, notices+"[].refused", 256).beside(aCredentialsNotice),
+		kind + ": a token of counts is noted in 64 characters":   texts(kind, "status.countsToken", false, 64),
 		kind + ": a retry token is noted in 256 characters":      texts(kind, "status.lastHandledRetry", false, 256),
 		kind + ": what was checked is noted in 256 characters":   texts(kind, "status.checkedFor", false, 256),
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // Servers, by what they allow and what they do with a key that was used before.
@@ -77,7 +78,12 @@ var unlucky = map[[2]string]ending{
 func TestAnItemIsPostedOnceWhateverHappensToTheManager(t *testing.T) {
 	t.Parallel()
 	for instant, interrupt := range interruptions {
+		some := portion.Across(instant, interruptions, counterparts)
 		for counterpart, options := range counterparts {
+			_, unknown := unlucky[[2]string{instant, counterpart}] // these are all tried: their ends differ
+			if _, is := some[counterpart]; !is && !unknown {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%s", instant, counterpart), func(t *testing.T) {
 				t.Parallel()
 				want, known := unlucky[[2]string{instant, counterpart}]

@@ -171,5 +171,8 @@ func (f *flags) restConfig() (*rest.Config, error) {
 	redact.Remember("", restConfig.BearerToken)
 	redact.Remember("", restConfig.Password)
 	restConfig.QPS, restConfig.Burst = f.kubeQPS, f.kubeBurst
+	// What the API server tells of changes would be compressed else, at the cost of both, on a way that is short. The components of
+	// Kubernetes itself set this too.
+	restConfig.DisableCompression = true
 	return restConfig, nil
 }

@@ -27,7 +27,7 @@ func (r *Reconciler) notify(ctx context.Context, turn *schedule.Turn, item *v1al
 	var next time.Time
 	for _, row := range item.DeepCopy().Status.Notifications {
 		at, open := lifecycle.NotificationDue(&row, now)
-		if !open || r.Notifier.InFlight.Has(item, row.Destination) {
+		if !open || r.Notifier.Work.UnderWay(item, row.Destination) {
 			continue
 		}
 		if at.After(now) {

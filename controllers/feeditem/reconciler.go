@@ -35,6 +35,8 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
+	// Fresh is shared with the controller of sources, which makes the items.
+	Fresh *itemcache.Fresh
 	// Writes knows what has become of what Client has written.
 	Writes   *itemwrites.Writes
 	Recorder events.EventRecorder
@@ -62,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	turn := r.Schedule.Enter(queue.Key(queue.ItemKey, request.NamespacedName))
 	defer turn.Leave()
 
-	// The cache says whether there may be something to do; what is done follows from a live read.
+	// The cache says whether there may be something to do; what is done follows from a live read, or from the item as it was made just now.
 	var cached v1alpha1.FeedItem
 	if err := r.Client.Get(ctx, request.NamespacedName, &cached); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
@@ -108,11 +110,14 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 	if !granted {
 		return ctrl.Result{}, nil // parked: woken when it is the turn of its source
 	}
-	var item v1alpha1.FeedItem
-	if err := r.Live.Get(ctx, name, &item); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	item := r.Fresh.Take(ctx, cached, r.Clock.Now())
+	if item == nil {
+		item = &v1alpha1.FeedItem{}
+		if err := r.Live.Get(ctx, name, item); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
 	}
-	return r.reconcileLive(ctx, turn, found, &item, source)
+	return r.reconcileLive(ctx, turn, found, item, source)
 }
 
 // reconcileLive does the first thing that is missing on a live item, whose turn it is.

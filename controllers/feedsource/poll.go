@@ -264,13 +264,18 @@ func (r *Reconciler) createItems(
 	var refused error
 	for i := range plan.Create {
 		item := derive.Item(source, plan.Create[i], book.Trust(), memory.Sent)
+		making := r.Fresh.Expect(item, r.Clock.Now())
 		// An entry that loses a part would be another one the next time.
 		err := record.AsDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
 		r.Recordable.Refused(crdcheck.KindItem, err)
+		if err != nil {
+			making.Ended(nil)
+		}
 		switch {
 		case err == nil:
 			found.created++
 			r.Stream.ItemCreated(item, r.Clock.Now())
+			making.Ended(item)
 		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
 		case apierrors.IsInvalid(err): // one entry must not stop the others
 			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))

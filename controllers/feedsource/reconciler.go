@@ -60,6 +60,8 @@ type Reconciler struct {
 	Outbound *outbound.Client
 	// Names is shared with the controller of items.
 	Names *itemcache.FeedNames
+	// Fresh is shared with the controller of items.
+	Fresh *itemcache.Fresh
 	// Recordable knows whether what comes of a poll can be written down.
 	Recordable *crdcheck.Checker
 	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
@@ -212,21 +214,23 @@ func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSourc
 func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState,
 	write func(context.Context, *v1alpha1.FeedSource, func(*v1alpha1.FeedSource)) error, change func(*v1alpha1.FeedSource) bool,
 ) error {
-	filtered, today := int64(0), polling.Intake{}
+	today, counted := polling.Intake{}, false
 	err := write(ctx, source, func(source *v1alpha1.FeedSource) {
-		filtered, today = 0, polling.Intake{}
-		if change(source) {
+		today = polling.Intake{}
+		if counted = change(source); counted {
 			source.Status.Items = r.tally.Of(source.UID)
 			if today = watch.today; today.Created > 0 {
 				source.Status.ItemsToday = itemsToday(today)
 			}
-			filtered = watch.countFiltered(&source.Status)
+			watch.countFiltered(&source.Status)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	watch.filteredUnreported -= filtered
+	if counted {
+		watch.filteredWritten()
+	}
 	watch.reportedToday = cmp.Or(today, watch.reportedToday)
 	watch.writtenCounts = new(source.Status.Items)
 	return nil

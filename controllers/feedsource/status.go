@@ -35,9 +35,11 @@ func (r *Reconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource
 			return
 		}
 		status := &source.Status
+		if !hasPoll(status, token, now) || status.Failure == nil { // else it was taken, and only the answer to that was lost
+			status.ConsecutiveFailures++
+		}
 		status.ObservedGeneration, status.LastHandledPoll = generation, token
 		status.LastPollTime = &metav1.Time{Time: now}
-		status.ConsecutiveFailures++
 		status.Failure = failure.Record(err, v1alpha1.StagePoll, outbound.HostOf(source.Spec.URL), now)
 		status.Failure.Retryable = cause.Status != http.StatusGone
 		interval := polling.EffectiveInterval(source.Interval(), int(status.ConsecutiveFailures))
@@ -66,6 +68,11 @@ func (r *Reconciler) pollFailed(ctx context.Context, source *v1alpha1.FeedSource
 		}
 		setSourceReady(source, said, now)
 	})
+}
+
+// hasPoll reports whether a status has the poll of a time already, which was forced by a token or by none.
+func hasPoll(status *v1alpha1.FeedSourceStatus, token string, at time.Time) bool {
+	return status.LastPollTime != nil && status.LastPollTime.Unix() == at.Unix() && status.LastHandledPoll == token
 }
 
 // creationFailed reports that the feed was read and that its entries could not become items.

@@ -53,6 +53,7 @@ type sourceState struct {
 	filters *compiledFilters
 	// filteredUnreported is how many entries the filters have dropped that the status does not count yet.
 	filteredUnreported int64
+	filteredReport     droppedReport // what is being written of them
 	// complete is set once the memory holds the identities of all items, also of those that a poll made that
 	// was cut off.
 	complete bool

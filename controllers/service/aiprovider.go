@@ -79,10 +79,13 @@ func (aiProviders) check(ctx context.Context, _ *v1alpha1.AIProvider, caller pro
 
 func (aiProviders) usable(*v1alpha1.AIProvider, provider.Provider, bool) bool { return true }
 
-func (aiProviders) addCounts(described *v1alpha1.AIProvider, calls services.Tally) {
+func (aiProviders) addCounts(described *v1alpha1.AIProvider, calls services.Tally, fresh bool) {
+	described.Status.TokensToday = services.TokensTodayOf(calls.Today, described.Status.TokensToday)
+	if !fresh {
+		return
+	}
 	described.Status.Calls = services.Sum(described.Status.Calls, calls.Calls)
 	described.Status.Tokens = services.Sum(described.Status.Tokens, calls.Tokens)
-	described.Status.TokensToday = services.TokensTodayOf(calls.Today, described.Status.TokensToday)
 	described.Status.LastSuccessTime = services.TimeOrKeep(calls.LastSuccess, described.Status.LastSuccessTime)
 }
 

@@ -114,7 +114,10 @@ func (feedDestinations) usable(described *v1alpha1.FeedDestination, to *posting.
 	return true
 }
 
-func (feedDestinations) addCounts(described *v1alpha1.FeedDestination, calls services.Tally) {
+func (feedDestinations) addCounts(described *v1alpha1.FeedDestination, calls services.Tally, fresh bool) {
+	if !fresh {
+		return
+	}
 	described.Status.Delivered = services.Sum(described.Status.Delivered, calls.Posts)
 	described.Status.LastDeliveryTime = services.TimeOrKeep(calls.LastPost, described.Status.LastDeliveryTime)
 }

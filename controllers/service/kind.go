@@ -46,8 +46,8 @@ type kind[P v1alpha1.ServiceObject, C any] interface {
 	// usable says, of a service that could not be asked, whether it may be called all the same: by what
 	// it has said before of this spec and these credentials, if it has.
 	usable(object P, caller C, answered bool) bool
-	// addCounts notes on the status what calls have come to.
-	addCounts(object P, calls services.Tally)
+	// addCounts notes on the status what calls have come to; fresh means that this is not added yet.
+	addCounts(object P, calls services.Tally, fresh bool)
 	// lastCall is when a service was called last, as far as its pace depends on that.
 	lastCall(object P) time.Time
 	// resume takes over from the status what only this kind has learned before a restart.

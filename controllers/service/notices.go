@@ -30,7 +30,7 @@ func (r *Reconciler[T, P, C]) sendNotices(ctx context.Context, turn *schedule.Tu
 	now := r.Clock.Now()
 	for _, notice := range slices.Clone(found.Service().CredentialsNotices) {
 		at, open := lifecycle.NotificationDue(&notice.Notification, now)
-		if !open || r.Notifier.InFlight.Has(found, notice.Destination) {
+		if !open || r.Notifier.Work.UnderWay(found, notice.Destination) {
 			continue
 		}
 		if at.After(now) {

@@ -21,11 +21,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/services"
 )
 
-// revisionOf names what a service is called with: the object, its spec, and its credentials.
-func revisionOf(object client.Object, credentials string) string {
-	return fmt.Sprintf("%s/%d/%s", object.GetUID(), object.GetGeneration(), credentials)
-}
-
 // peerOf names whom a service calls, and with which credentials. What was learned of one peer says
 // nothing of another.
 func (r *Reconciler[T, P, C]) peerOf(object P, credentials string) string {

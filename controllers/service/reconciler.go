@@ -150,7 +150,7 @@ func (r *Reconciler[T, P, C]) restore(ctx context.Context, id schedule.Resource,
 	if status.RefusedCredentials != "" && status.LastFailure != nil && status.ObservedGeneration == found.GetGeneration() {
 		refused := failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, status.LastFailure.Message)
 		why := services.Unavailability{Because: services.Clause(refused.Message), Refused: refused}
-		r.Services.MarkUnavailable(id, revisionOf(found, status.RefusedCredentials), why)
+		r.Services.MarkUnavailable(id, services.Revision(found, status.RefusedCredentials), why)
 	}
 	return nil
 }
@@ -163,6 +163,9 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 			Reason: v1alpha1.ReasonSuspended, Message: "Suspended: it is not called, and items that need it wait",
 		}}, nil
 	}
+	if _, current, _, _ := r.Services.Lookup(id); !services.IsOf(current, found) { // nobody is to be called any more as it was before
+		r.Services.Withhold(id)
+	}
 	credentials, version, err := r.credentials(ctx, found)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: unusable.Error()})
@@ -174,7 +177,7 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 	if err != nil {
 		return checkResult[P]{}, err
 	}
-	revision := revisionOf(found, version)
+	revision := services.Revision(found, version)
 	caller, current, why, _ := r.Services.Lookup(id)
 	same := current == revision
 	switch {
@@ -187,6 +190,9 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 		}, nil
 	case same && caller != nil && !r.checkDue(id, found, version):
 		return checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found)}, nil
+	}
+	if !same { // the credentials may be of another account
+		r.Services.Withhold(id)
 	}
 	fresh, err := r.kind.connect(found, credentials)
 	if err != nil {
@@ -225,9 +231,10 @@ func (r *Reconciler[T, P, C]) runCheck(ctx context.Context, id schedule.Resource
 	default: // whether it works, the next call will show
 		ctrl.LoggerFrom(ctx).Info("Service check failed", "error", failed.Error())
 	}
-	_, before, _, _ := r.Services.Lookup(id)
-	r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), r.kind.limit(found), r.kind.lastCall(found))
-	if before != "" && before != revision {
+	if replaced, err := r.replaced(ctx, found); err != nil || replaced { // while it was asked: it is looked at again for that
+		return checkResult[P]{parked: true}, err
+	}
+	if r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), r.kind.limit(found), r.kind.lastCall(found)) {
 		r.wakeWaiting(ctx, found.GetNamespace())
 	}
 	stands := checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found), answer: answer}
@@ -238,6 +245,15 @@ func (r *Reconciler[T, P, C]) runCheck(ctx context.Context, id schedule.Resource
 		stands.requeueAfter = secretCheckInterval
 	}
 	return stands, nil
+}
+
+// replaced reports whether a service has another spec by now, or is another object.
+func (r *Reconciler[T, P, C]) replaced(ctx context.Context, found P) (bool, error) {
+	now := P(new(T))
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(found), now); err != nil {
+		return true, client.IgnoreNotFound(err)
+	}
+	return now.GetUID() != found.GetUID() || now.GetGeneration() != found.GetGeneration(), nil
 }
 
 func (r *Reconciler[T, P, C]) configurationRefused(id schedule.Resource, revision, message string) checkResult[P] {

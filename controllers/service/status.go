@@ -65,7 +65,7 @@ func (r *Reconciler[T, P, C]) availabilityReadiness(id schedule.Resource, found 
 func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Resource, found P, stands checkResult[P]) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	calls := r.Services.DrainTally(id)
+	calls := r.Services.TallyToWrite(id)
 	now := r.Clock.Now()
 	before := conditions.Ready(found.Service().Conditions)
 	generation := found.GetGeneration()
@@ -80,12 +80,16 @@ func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Reso
 		err = asked.Concern(ctx, r.Client, found)
 	}
 	var said conditions.Readiness
+	mine := false
 	if err == nil {
-		said, err = r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
+		said, mine, err = r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
 	}
 	if err != nil {
-		r.Services.RestoreTally(id, calls)
 		return err
+	}
+	r.Services.TallyWritten(id, calls)
+	if !mine {
+		return nil
 	}
 	r.Services.Schedule.TokensWritten(id, calls.Today)
 	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
@@ -103,12 +107,16 @@ func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Reso
 }
 
 // patch writes the status, and returns what its conditions say: of a service that is open, by the
-// availability that is written with them.
+// availability that is written with them. Mine is false where another object has the name by now; then nothing is written.
 func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands checkResult[P],
 	calls services.Tally, givenUp, now time.Time, asked *retry.Request,
-) (conditions.Readiness, error) {
+) (said conditions.Readiness, mine bool, err error) {
 	said, availability := stands.readiness, r.Services.Availability(id)
-	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+	written := *found
+	err = record.Write[T, P](ctx, r.Client, r.Live, &written, func(live P) bool {
+		if live.GetUID() != found.GetUID() {
+			return false
+		}
 		status := live.Service()
 		if stands.checkedFor != "" {
 			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, conditions.Cut(stands.checkedFor, 256)
@@ -116,8 +124,7 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 		if stands.answer != nil {
 			stands.answer(live)
 		}
-		calls.AddTo(status)
-		r.kind.addCounts(live, calls)
+		r.kind.addCounts(live, calls, calls.AddTo(status))
 		r.recordCredentials(id, status, stands, givenUp, now)
 		asked.Note(live, &status.LastHandledRetry, &status.RetryRequestedTime, now)
 		if stands.open {
@@ -128,7 +135,10 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 		status.Availability = availabilityStatus(availability)
 		return true
 	})
-	return said, err
+	if mine = P(&written).GetUID() == found.GetUID(); mine {
+		*found = written
+	}
+	return said, mine, err
 }
 
 // recordCredentials notes credentials that were refused, and when they were replaced: whenever the
@@ -153,16 +163,18 @@ func (r *Reconciler[T, P, C]) recordCredentials(id schedule.Resource, status *v1
 
 // flush writes the counters of a service that is not looked at any more because the operator stops.
 func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
-	calls := r.Services.DrainTally(id)
+	calls := r.Services.TallyToWrite(id)
 	found := P(new(T))
 	err := r.Live.Get(ctx, key, found)
 	if err == nil {
 		err = record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 			live.Service().Availability = availabilityStatus(r.Services.Availability(id))
-			calls.AddTo(live.Service())
-			r.kind.addCounts(live, calls)
+			r.kind.addCounts(live, calls, calls.AddTo(live.Service()))
 			return true
 		})
+	}
+	if err == nil {
+		r.Services.TallyWritten(id, calls)
 	}
 	if client.IgnoreNotFound(err) != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to update counters", "service", key)

@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,13 +119,13 @@ func startWith(environment *envtest.Environment, variables map[string]string) (*
 	return environment.Start()
 }
 
-// Scheme holds the operator's kinds and those of Kubernetes.
-func Scheme() *runtime.Scheme {
+// Scheme holds the operator's kinds and those of Kubernetes. All tests have the same; nobody adds to it.
+var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
-}
+})
 
 // Namespace makes a namespace of its own for a test.
 func (s *Server) Namespace(t *testing.T) string {

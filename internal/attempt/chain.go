@@ -102,7 +102,9 @@ func (e *Engine) linksTo(ctx context.Context, namespace string, refs []v1alpha1.
 			return nil, err
 		default:
 			caller, revision, withdrawn, _ := e.Services.Lookup(next.resource)
-			next.Provider, _ = caller.(provider.Provider)
+			if services.IsOf(revision, &found) {
+				next.Provider, _ = caller.(provider.Provider)
+			}
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
 			next.documents = found.ReadsDocuments()
 			next.restored = believable.TimeOf(found.Status.CredentialsRestoredTime)

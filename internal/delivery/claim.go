@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -25,7 +26,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		p.decided = e.find(ctx, view, source, p, &freed)
 	}
 	if ctx.Err() != nil {
-		return nil, nil //nolint:nilerr // the manager is stopping, which is no error: no new claim
+		return nil, nil // the manager is stopping: no new claim
 	}
 	var unfit error
 	if p.Publisher != nil {
@@ -45,11 +46,14 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 	source = e.mayPost(ctx, item)
 	before := item.DeepCopy()
 	claimed, lost := false, false
+	p.claimed = apiclock.PassedBy(e.Clock)
 	var history []v1alpha1.HistoryEntry
-	err := e.Results.RecordItem(ctx, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
+	writing, cancel := record.Context(ctx) // a stop that comes now would leave an intent without a call
+	defer cancel()
+	err := e.Results.RecordItem(writing, p.source, item, record.TriesInPlace, func(live *v1alpha1.FeedItem) bool {
 		claimed, lost = false, false
 		if row := lifecycle.RowOf(live, p.Destination); live.UID != before.UID || row == nil || !sameState(row, &began) && !sameState(row, &freed) {
-			lost = true // somebody else has gone on with it
+			lost = true // somebody else has gone on with it, or it was taken and only the answer to that was lost
 			return false
 		}
 		history = live.Status.History
@@ -58,6 +62,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		return true
 	})
 	if err != nil || lost {
+		e.noteTaken(before, item, p, p.decided)
 		return nil, err
 	}
 	p.endHold(item)

@@ -6,7 +6,6 @@ package delivery
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -16,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/destination"
-	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -51,16 +50,16 @@ type Engine struct {
 	Posted *postmemory.Memories
 	// InPlace is how calls that have failed are repeated within one intent.
 	InPlace lifecycle.InPlace
-	// Background is where deliveries go on that an item has several of.
-	Background *queue.Background
+	// Work is what is under way.
+	Work posting.Work
 
 	Results  *results.Results
 	found    foundPosts
-	inFlight queue.InFlight
+	lists    itemLists
 	Observed observedIntents
 }
 
-// Deliver works on the deliveries of an item that are due, where that is the item's turn, and parks
+// Deliver begins the deliveries of an item that are due, where that is the item's turn, and parks
 // the item for the others.
 func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
 	view := withRetryRequests(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
@@ -68,7 +67,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	defer cancelAll(due)
+	defer cancelUnused(due)
 	var ready []*post
 	var waitsFor []string
 	held := false
@@ -82,7 +81,11 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 		switch {
 		case stays:
 		case p.decided != nil:
-			ready = append(ready, p)
+			if place, granted := turn.Acquire(deliveryRank(item), queue.ItemPlaces); granted { // it is written apart, and how many are is bounded
+				turn.Detach(place)
+				p.Place = place
+				ready = append(ready, p)
+			}
 		case p.heldBy != "":
 			held = true
 			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
@@ -101,21 +104,19 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 			}
 		}
 	}
-	switch {
-	case len(ready) > 0:
-		return e.runDeliveries(ctx, turn, item, ready, func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
-			written, err := e.runDelivery(ctx, item, source, p)
-			if view != item {
-				return nil, err // what else is to be retried may not be due by itself: the item is looked at again
-			}
-			return written, err
+	for _, p := range ready {
+		e.begin(ctx, turn, item, p, func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
+			return e.runDelivery(ctx, item, source, p)
 		})
-	case held:
-		return requeueSoon(otherDeliveries(view, e.Clock.Now())), e.Results.MarkWaitingFor(ctx, item, waitsFor)
-	case len(waitsFor) > 0:
-		return otherDeliveries(view, e.Clock.Now()), e.Results.MarkWaitingFor(ctx, item, waitsFor)
 	}
-	return otherDeliveries(view, e.Clock.Now()), nil
+	again := e.otherDeliveries(view)
+	if len(ready) > 0 || len(waitsFor) == 0 {
+		return again, nil
+	}
+	if held {
+		again = requeueSoon(again)
+	}
+	return again, e.Results.MarkWaitingFor(ctx, item, waitsFor)
 }
 
 // decide finds out what is known of a delivery without a call.
@@ -150,7 +151,7 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	source *v1alpha1.FeedSource, outcome lifecycle.Outcome,
 ) (ctrl.Result, error) {
 	var ready []*post
-	defer func() { cancelAll(ready) }()
+	defer func() { cancelUnused(ready) }()
 	wants := e.mayPost(ctx, item)
 	if outcome.Summary != nil && wants != nil && ctx.Err() == nil { // no new claim once the manager is stopping
 		summarized := item.DeepCopy()
@@ -175,7 +176,10 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	if len(announced) == 0 {
 		return e.Results.RequeueAfterWrite(settled, err)
 	}
-	return e.runDeliveries(ctx, turn, settled, announced, e.publish)
+	for _, p := range announced {
+		e.begin(ctx, turn, settled, p, e.publish)
+	}
+	return e.otherDeliveries(settled), nil
 }
 
 // intendIfFree adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn
@@ -210,72 +214,37 @@ func (e *Engine) intendIfFree(ctx context.Context, turn *schedule.Turn, item *v1
 		return nil
 	}
 	p.Assign(turn, taken, free)
+	p.claimed = apiclock.PassedBy(e.Clock)
 	outcome.Intents = append(outcome.Intents, lifecycle.Intent{
 		Destination: p.Destination, TextHash: destination.TextHash(p.publication), Timeout: p.Timeout,
 	})
 	return p
 }
 
-// runDeliveries works on deliveries of an item. Where that is the item's only open one, it is done when
-// runDeliveries returns; with several, each goes on by itself, so that none waits for another and the item
-// keeps no place in line that it cannot use meanwhile, and looks at the item again when it is done.
-// What the posts have is given back by the caller, but for what is handed over.
-func (e *Engine) runDeliveries(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, ready []*post,
-	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
-) (ctrl.Result, error) {
-	if openDeliveries(item) <= 1 && len(ready) == 1 {
-		written, err := work(ctx, item, ready[0])
-		if written != nil {
-			e.QueueForDestination(turn, written)
-		}
-		return e.Results.RequeueAfterWrite(written, err)
-	}
-	for _, p := range ready {
-		if !e.inFlight.Begin(item, p.Destination) { // it is worked on already
-			continue
-		}
-		apart, handed := item.DeepCopy(), p.detach(turn)
-		e.Background.Run(func() { e.runInBackground(ctx, apart, handed, work) })
-	}
-	return otherDeliveries(item, e.Clock.Now()), nil
-}
-
-// runInBackground works on a delivery that goes on by itself, and has the item looked at again then.
-func (e *Engine) runInBackground(ctx context.Context, item *v1alpha1.FeedItem, p *post,
+// begin begins the work on a delivery of an item, which goes on by itself and has the item looked at again then. What the post has is given
+// back by that, or, where somebody works on the delivery already, by the caller.
+func (e *Engine) begin(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, p *post,
 	work func(context.Context, *v1alpha1.FeedItem, *post) (*v1alpha1.FeedItem, error),
 ) {
-	// Not written down is tried again, but not at once: what the API server refuses, it goes on refusing.
-	const afterError = 10 * time.Second
-	wait := afterError
-	defer func() {
-		if value := recover(); value != nil {
-			panicked := failure.Panicked(value, debug.Stack())
-			ctrl.LoggerFrom(ctx).Error(panicked, "Delivery panicked", "destination", p.Destination, "stack", panicked.Stack)
+	own, apart := item.DeepCopy(), *p
+	do := func(line *posting.Line) time.Duration {
+		apart.Line = line
+		defer apart.markIdle()
+		written, err := work(ctx, own, &apart)
+		switch {
+		case err != nil && e.Writes.Held(own.Namespace): // it waits for that, as the others do
+			ctrl.LoggerFrom(ctx).V(1).Info("Postponed while the API server refuses writes", "destination", line.Destination, "error", err.Error())
+		case client.IgnoreNotFound(err) != nil:
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a delivery", "destination", line.Destination)
+			return posting.AfterError
+		case written != nil:
+			e.keepPlaceInLine(written)
 		}
-		p.cancelUnused()
-		e.inFlight.End(item, p.Destination)
-		e.Waker.ItemLater(client.ObjectKeyFromObject(item), wait)
-	}()
-	_, err := work(ctx, item, p)
-	if err != nil && e.Writes.Held(item.Namespace) { // it waits for that, as the others do
-		wait = 0
-		return
+		return 0
 	}
-	if client.IgnoreNotFound(err) != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a delivery", "destination", p.Destination)
-		return
+	if e.Work.Begin(ctx, turn, own, p.Line, do, func(after time.Duration) { e.Waker.ItemLater(client.ObjectKeyFromObject(own), after) }) {
+		p.holds = ""
 	}
-	wait = 0
-}
-
-func openDeliveries(item *v1alpha1.FeedItem) int {
-	open := 0
-	for i := range item.Status.Deliveries {
-		if !item.Status.Deliveries[i].Ended() {
-			open++
-		}
-	}
-	return open
 }
 
 // duePosts returns the deliveries of an item, with what is requested to be retried, that are due now.
@@ -284,7 +253,7 @@ func (e *Engine) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, so
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
 		at, open := lifecycle.Due(row, e.Clock.Now())
-		if !open || at.After(e.Clock.Now()) || e.inFlight.Has(item, row.Destination) {
+		if !open || at.After(e.Clock.Now()) || e.Work.UnderWay(item, row.Destination) {
 			continue
 		}
 		p, err := e.postTo(ctx, source, row.Destination)
@@ -327,12 +296,25 @@ func (e *Engine) QueueForDestination(turn *schedule.Turn, item *v1alpha1.FeedIte
 	}
 }
 
-// otherDeliveries returns when to look again at an item of which some deliveries are parked: when
-// the first of the others is due.
-func otherDeliveries(item *v1alpha1.FeedItem, now time.Time) ctrl.Result {
-	var next time.Time
+// keepPlaceInLine has an item whose delivery has just ended stand in the line of a destination that asked for a pause, in addition to what it waits for
+// already, and beside whatever reconcile of it is under way: others must not go first before it is looked at again.
+func (e *Engine) keepPlaceInLine(item *v1alpha1.FeedItem) {
 	for i := range item.Status.Deliveries {
-		if at, open := lifecycle.Due(&item.Status.Deliveries[i], now); open && at.After(now) {
+		if row := &item.Status.Deliveries[i]; lifecycle.Queues(row) {
+			id := schedule.Destination(types.NamespacedName{Namespace: item.Namespace, Name: row.Destination})
+			e.Schedule.StandInLine(queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item)), deliveryRank(item), posting.Needs(id)...)
+		}
+	}
+}
+
+// otherDeliveries returns when to look again at an item of which some deliveries are parked: when
+// the first of the others is due. One that is under way brings the item back by itself.
+func (e *Engine) otherDeliveries(item *v1alpha1.FeedItem) ctrl.Result {
+	var next time.Time
+	now := e.Clock.Now()
+	for i := range item.Status.Deliveries {
+		row := &item.Status.Deliveries[i]
+		if at, open := lifecycle.Due(row, now); open && at.After(now) && !e.Work.UnderWay(item, row.Destination) {
 			next = queue.Earliest(next, at)
 		}
 	}

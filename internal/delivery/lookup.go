@@ -9,6 +9,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -104,7 +105,7 @@ type otherPosts struct {
 func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query destination.Query) (destination.Receipt, bool, error) {
 	query.Taken = o.has
 	for {
-		receipt, found, err := finder.Find(ctx, query)
+		receipt, found, err := findSafely(ctx, finder, query)
 		switch {
 		case err != nil:
 			return receipt, false, err
@@ -121,6 +122,16 @@ func (o *otherPosts) find(ctx context.Context, finder destination.Finder, query 
 			o.add(name)
 		}
 	}
+}
+
+// findSafely turns a panic of a library into a failure of the look.
+func findSafely(ctx context.Context, finder destination.Finder, query destination.Query) (receipt destination.Receipt, found bool, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = failure.Panicked(value, debug.Stack())
+		}
+	}()
+	return finder.Find(ctx, query)
 }
 
 func (o *otherPosts) add(name string) {
@@ -150,10 +161,9 @@ func (o *otherPosts) has(receipt destination.Receipt) bool {
 // postsOfOthers lists what is recorded as posted by any other delivery: two sources, even of two
 // namespaces, and two destinations, may post to the same account. It does so live: what an operator that was deposed, and does not know
 // it yet, has recorded a moment ago is in no cache, and with it missing its post would be taken for this item's, which then got none. This
-// is one request for 500 items of the namespaces that post to the same account, for each look that finds what may be the post; there is
+// is one request for 200 items of the namespaces that post to the same account, for each look that finds what may be the post; there is
 // one where an answer was lost.
 func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem, destination string) (map[string]bool, error) {
-	const page = 500
 	posted := map[string]bool{}
 	namespaces, err := o.sharing(ctx, client.ObjectKey{Namespace: item.Namespace, Name: destination})
 	if err != nil {
@@ -162,8 +172,7 @@ func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem,
 	for _, namespace := range namespaces {
 		list := &v1alpha1.FeedItemList{}
 		for {
-			err := o.engine.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
-			if err != nil {
+			if err := o.engine.lists.next(ctx, o.engine.Live, list, namespace); err != nil {
 				return nil, err
 			}
 			for i := range list.Items {
@@ -184,6 +193,26 @@ func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem,
 		}
 	}
 	return posted, nil
+}
+
+// itemLists bounds how many pages of all items are read at once, for all looks of the process: an item may have 50 KB, and as many looks are made as there
+// are places.
+type itemLists struct {
+	once  sync.Once
+	slots chan struct{}
+}
+
+// next reads the next page of a list.
+func (l *itemLists) next(ctx context.Context, live client.Reader, list *v1alpha1.FeedItemList, namespace string) error {
+	const page, atOnce = 200, 2
+	l.once.Do(func() { l.slots = make(chan struct{}, atOnce) })
+	select {
+	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
 }
 
 // namesOf are the names of a post: its URL, and its ID at its destination. Each holds for the namespace, whose own posts they are, and for the

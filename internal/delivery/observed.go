@@ -34,13 +34,18 @@ type observation struct {
 	at, first time.Duration
 }
 
-// Observe notes the intents that are on an item, which may be an older form of it.
+// Observe notes the intents that are on an item, which may be an older form of it, and forgets those of deliveries that have ended: who looked at an
+// older form may have noted them once more.
 func (s *observedIntents) Observe(item *v1alpha1.FeedItem, clock interface{ Now() time.Time }) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
 	for i := range item.Status.Deliveries {
 		row := &item.Status.Deliveries[i]
+		if row.Ended() {
+			s.forget(name, row.Destination)
+			continue
+		}
 		seen, known := s.items[name][row.Destination]
 		if !lifecycle.Announced(row) || known && seen.notAfter.Equal(row.NotAfter) {
 			continue
@@ -56,6 +61,12 @@ func (s *observedIntents) Observe(item *v1alpha1.FeedItem, clock interface{ Now(
 			now.first = now.at
 		}
 		s.items[name][row.Destination] = now
+	}
+}
+
+func (s *observedIntents) forget(name types.NamespacedName, destination string) {
+	if delete(s.items[name], destination); len(s.items[name]) == 0 {
+		delete(s.items, name)
 	}
 }
 

@@ -16,12 +16,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
-	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // post is one delivery of an item that is to be worked on now, with what that takes.
 type post struct {
-	posting.Line
+	*posting.Line
 	source *v1alpha1.FeedSource
 	// memory is what was posted where it posts.
 	memory *postmemory.Memory
@@ -31,39 +30,31 @@ type post struct {
 	doubt *postmemory.Reservation
 	// holds is the item whose entry is kept for this post.
 	holds types.UID
+	// claimed is what time had passed, by the machine's own clock, when the intent was about to be written.
+	claimed time.Duration
 	// publication is what is posted, made when there is a ticket.
 	publication destination.Post
 	// calls of this intent that have failed, and how long was waited between them.
 	calls  int
 	waited time.Duration
-	// inBackground is set if the work goes on outside a reconcile.
-	inBackground bool
 	// retryRequests that are known when the work on it begins.
 	retryRequests lifecycle.RetryRequests
 	// decided is set when it is known without a call what comes of the delivery.
 	decided *lifecycle.DeliveryOutcome
 }
 
-// detach returns the post as it is worked on when the turn has ended, with all that it has.
-func (p *post) detach(turn *schedule.Turn) *post {
-	handed := *p
-	handed.Line, handed.inBackground = p.Line.HandOver(turn), true
-	p.holds = ""
-	return &handed
-}
-
-// cancelUnused returns what the line has, and lets the entry rest that is kept for the post; nothing of what was handed over.
-func (p *post) cancelUnused() {
-	p.Line.GiveBack()
+// markIdle lets the entry rest that is kept for the post.
+func (p *post) markIdle() {
 	if p.holds != "" {
 		p.memory.MarkIdle(p.holds)
 	}
 }
 
-// cancelAll is cancelUnused for several.
-func cancelAll(posts []*post) {
+// cancelUnused returns what posts have, but for what goes on with them.
+func cancelUnused(posts []*post) {
 	for _, p := range posts {
-		p.cancelUnused()
+		p.GiveBack()
+		p.markIdle()
 	}
 }
 
@@ -73,7 +64,7 @@ func (e *Engine) postTo(ctx context.Context, source *v1alpha1.FeedSource, name s
 	if err != nil {
 		return nil, err
 	}
-	return &post{Line: *to, source: source}, nil
+	return &post{Line: to, source: source}, nil
 }
 
 // compose makes the text of a post.

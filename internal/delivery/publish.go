@@ -7,10 +7,12 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -22,45 +24,22 @@ import (
 )
 
 // publish makes a post whose intent is written on the item, and returns the item with its result; nil
-// where the result does not belong on it any more, or is still to come. A stop of the manager does
-// not end a call. One that has failed in a way that may pass in seconds is made again, apart (R3.3).
+// where the result does not belong on it any more. A stop of the manager does not end a call. One that has failed in a way that may
+// pass in seconds is made again once a while has passed (R3.3): the intent that is on the item covers all these calls.
 func (e *Engine) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
 	e.Observed.Observe(item, e.Clock)
 	outcome, wait := e.call(ctx, item, p)
 	if outcome == nil {
 		return item, nil
 	}
-	if wait == 0 {
-		return e.recordDelivery(ctx, item, p, *outcome)
-	}
-	again := func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
-		return e.publishAgain(ctx, item, p, *outcome, wait)
-	}
-	if p.inBackground {
-		return again(ctx, item, p)
-	}
-	if !e.inFlight.Begin(item, p.Destination) { // somebody is at it in another way
-		return e.recordDelivery(ctx, item, p, *outcome)
-	}
-	repeated, apart := *p, item.DeepCopy()
-	repeated.inBackground, p.Place, p.holds = true, nil, "" // it keeps the place, also while it waits
-	e.Background.Run(func() { e.runInBackground(ctx, apart, &repeated, again) })
-	return nil, nil
-}
-
-// publishAgain makes a call again, once a while has passed, until it succeeds or is not to be
-// repeated any more. The intent that is on the item covers all these calls.
-func (e *Engine) publishAgain(ctx context.Context, item *v1alpha1.FeedItem, p *post,
-	outcome lifecycle.DeliveryOutcome, wait time.Duration,
-) (*v1alpha1.FeedItem, error) {
 	for wait > 0 && e.mayCallAgain(ctx, item, p, wait) {
 		last, next := e.call(ctx, item, p)
 		if last == nil {
 			break
 		}
-		outcome, wait = *last, next
+		outcome, wait = last, next
 	}
-	return e.recordDelivery(ctx, item, p, outcome)
+	return e.recordDelivery(ctx, item, p, *outcome)
 }
 
 // mayCallAgain waits, and then takes another ticket for a post that is still wanted; also for a
@@ -99,15 +78,21 @@ func (e *Engine) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *po
 	if source := e.mayPost(ctx, item); source == nil || !source.Delivers(p.Destination) {
 		return false
 	}
-	_, revision, _, _ := e.Services.Lookup(p.Resource)
-	return revision == p.Revision
+	to, err := posting.To(ctx, e.Client, e.Services, types.NamespacedName{Namespace: item.Namespace, Name: p.Destination})
+	return err == nil && to.Publisher != nil && to.Revision == p.Revision
 }
 
 // timeForCall reports whether after a wait half of the destination's timeout is left of the intent: a call
 // that is cut off by its end turns a failure that is certain into one that nobody knows the end of.
 func (e *Engine) timeForCall(item *v1alpha1.FeedItem, p *post, wait time.Duration) bool {
-	notAfter := lifecycle.RowOf(item, p.Destination).NotAfter
-	return !e.Clock.Now().Add(wait + p.Timeout/2).After(notAfter.Time)
+	return wait+p.Timeout/2 <= p.remaining(lifecycle.RowOf(item, p.Destination), e.Clock)
+}
+
+// remaining is how much of an intent is left: by the API server's clock, and, where that was set back, by the time that has passed here since
+// before the intent was written. A process that was frozen meanwhile finds none.
+func (p *post) remaining(row *v1alpha1.Delivery, clock interface{ Now() time.Time }) time.Duration {
+	const rounding = time.Second // of the time that is written
+	return min(row.NotAfter.Sub(clock.Now()), p.claimed+p.Timeout+rounding-apiclock.PassedBy(clock))
 }
 
 // call makes one call with the ticket of the post, and says after which wait it is to be made again;
@@ -119,8 +104,8 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 		return nil, 0
 	}
 	notAfter := row.NotAfter.DeepCopy()
-	remaining := min(notAfter.Sub(e.Clock.Now()), p.Timeout+time.Second) // the intent is of this moment, whatever was done to the clock since
-	if remaining <= 0 {                                                  // this process was stopped for so long that another may be at it
+	remaining := p.remaining(row, e.Clock)
+	if remaining <= 0 { // this process was stopped for so long that another may be at it
 		p.Ticket.Cancel()
 		ctrl.LoggerFrom(ctx).Info("Post not made: its deadline has passed", "destination", p.Destination)
 		return nil, 0

@@ -26,28 +26,22 @@ type deliveryResult struct {
 func (d *deliveryResult) About() string { return "delivery/" + d.post.Destination }
 
 func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tries int) (*v1alpha1.FeedItem, error) {
-	var written, noted *v1alpha1.FeedItem
+	var written, there *v1alpha1.FeedItem
 	var history []v1alpha1.HistoryEntry
 	err := d.engine.Results.RecordItem(ctx, d.post.source, item, tries, func(live *v1alpha1.FeedItem) bool {
-		written, noted, history = nil, nil, live.Status.History
-		if live.UID != d.before.UID {
-			return false
-		}
-		if !lifecycle.SettleDelivery(live, d.outcome, d.post.Policy, d.at) {
-			if row := lifecycle.RowOf(live, d.post.Destination); d.outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone && row.ID == d.outcome.ID {
-				noted = live
-			}
+		written, there, history = nil, live, live.Status.History
+		if live.UID != d.before.UID || !lifecycle.SettleDelivery(live, d.outcome, d.post.Policy, d.at) {
 			return false
 		}
 		written = live
 		return true
 	})
-	if err == nil && noted != nil { // the API server took it, and only its answer was lost
-		d.engine.Services.Posted(d.post.Resource)
-		d.engine.Results.EmitEvents(d.before, noted)
-	}
-	if err != nil || written == nil {
+	if err != nil {
 		return nil, err
+	}
+	if written == nil {
+		d.engine.noteTaken(d.before, there, d.post, &d.outcome)
+		return nil, nil
 	}
 	d.post.endHold(written)
 	d.engine.Observed.forgetEnded(written)
@@ -56,9 +50,20 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 	return written, nil
 }
 
+// noteTaken counts and tells a post, where the API server has taken what it came to and only the answer to that was lost: somebody has written on the
+// item what was to be written, and it was nobody else.
+func (e *Engine) noteTaken(before, item *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
+	row := lifecycle.RowOf(item, p.Destination)
+	if outcome == nil || !outcome.Posted || item.UID != before.UID || row == nil || row.State != v1alpha1.DeliveryDone || row.ID != outcome.ID {
+		return
+	}
+	e.Services.Posted(p.Resource)
+	e.Results.EmitEvents(before, item)
+}
+
 func (d *deliveryResult) PutAway() int64 {
 	p := d.post
-	d.post = &post{Line: posting.Line{Destination: p.Destination, Resource: p.Resource, Policy: p.Policy}, source: p.source, decided: p.decided}
+	d.post = &post{Line: &posting.Line{Destination: p.Destination, Resource: p.Resource, Policy: p.Policy}, source: p.source, decided: p.decided}
 	d.before = results.SlimCopy(d.before)
 	return results.WeightOf(d.outcome, d.before, p.source)
 }

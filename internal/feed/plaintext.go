@@ -78,19 +78,49 @@ func plainLine(text string) string {
 var (
 	// Only what is HTML for sure: "a < b" and "Vec<T>" are words of a title.
 	titleMarkup = regexp.MustCompile(`(?i)</?(?:a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|div|em|font|h[1-6]|i|img|ins|kbd|mark|nobr|p|q|rb|rp|rt|ruby|s|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr)(?:\s[^<>]*)?/?>`)
-	// Elements whose content is no text for a reader, and comments. Without its end tag such an element is
-	// a word of the title, which may be about HTML.
-	titleHidden = regexp.MustCompile(`(?is)<script(?:\s[^<>]*)?>.*?</script\s*>|<style(?:\s[^<>]*)?>.*?</style\s*>|` +
-		`<noscript(?:\s[^<>]*)?>.*?</noscript\s*>|<template(?:\s[^<>]*)?>.*?</template\s*>|<iframe(?:\s[^<>]*)?>.*?</iframe\s*>|` +
-		`<svg(?:\s[^<>]*)?>.*?</svg\s*>|<!--.*?-->`)
+	// hiddenStart begins elements whose content is no text for a reader, and comments.
+	hiddenStart = regexp.MustCompile(`(?i)<(?:(script)|(style)|(noscript)|(template)|(iframe)|(svg))(?:\s[^<>]*)?>|(<!--)`)
+	// hiddenEnds end them, in the order of the groups.
+	hiddenEnds = [...]*regexp.Regexp{
+		regexp.MustCompile(`(?i)</script\s*>`), regexp.MustCompile(`(?i)</style\s*>`), regexp.MustCompile(`(?i)</noscript\s*>`),
+		regexp.MustCompile(`(?i)</template\s*>`), regexp.MustCompile(`(?i)</iframe\s*>`), regexp.MustCompile(`(?i)</svg\s*>`),
+		regexp.MustCompile(`-->`),
+	}
 	reference = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 )
+
+// withoutHidden takes out elements whose content is no text for a reader, and comments. Without its end such an element is a word of the
+// title, which may be about HTML; where one has no end, none of its kind that begins later has, so that nothing is looked through twice.
+func withoutHidden(title string) string {
+	var kept strings.Builder
+	var endless [len(hiddenEnds)]bool
+	for {
+		at := hiddenStart.FindStringSubmatchIndex(title)
+		if at == nil {
+			return kept.String() + title
+		}
+		kind := 0
+		for at[2+2*kind] < 0 {
+			kind++
+		}
+		if !endless[kind] {
+			if end := hiddenEnds[kind].FindStringIndex(title[at[1]:]); end != nil {
+				kept.WriteString(title[:at[0]])
+				title = title[at[1]+end[1]:]
+				continue
+			}
+			endless[kind] = true
+		}
+		kept.WriteString(title[:at[1]])
+		title = title[at[1]:]
+	}
+}
 
 // plainTitle makes plain text of a title, in which many feeds have HTML, escaped once too often.
 func plainTitle(title string) string {
 	title = prefix(title, 64*maxTitle) // more than enough, whatever markup is in it
 	if strings.ContainsRune(title, '<') {
-		title = titleHidden.ReplaceAllString(title, "")
+		title = withoutHidden(title)
 		title = titleMarkup.ReplaceAllStringFunc(title, func(markup string) string {
 			switch strings.ToLower(strings.Trim(markup, "</> ")) {
 			case "br", "p", "div":

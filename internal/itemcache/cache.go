@@ -4,7 +4,8 @@
 // Package itemcache is what the operator keeps in memory of all FeedItems: slim, with what items have in common held once, and by the indexes with
 // which they are looked up. All indexes are here.
 //
-// What it returns says what may be worth a look. It is shared and may be old: nothing that is seen by others follows from it alone.
+// What it returns says what may be worth a look. It is shared and may be old: nothing that is seen by others follows from it alone. Only
+// Fresh has whole items, a few that this process has made a moment ago.
 package itemcache
 
 import (

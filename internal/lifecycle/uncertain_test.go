@@ -31,6 +31,12 @@ func TestOnlyWhatMayHaveBeenPublishedIsLookedFor(t *testing.T) {
 	if lifecycle.MustLookUp(row) {
 		t.Error("what is done is looked for")
 	}
+	retried := toPost(here)
+	deliver(t, retried, here, created, unverifiable)
+	release(t, retried, "again", created)
+	if !lifecycle.MustLookUp(lifecycle.RowOf(retried, here)) {
+		t.Error("what may have been published, was given up and is retried is not looked for")
+	}
 }
 
 // R4.4: where the other side cannot be asked, the key protects a post for 50 minutes.

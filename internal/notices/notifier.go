@@ -6,7 +6,6 @@ package notices
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -20,7 +19,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
-	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 )
@@ -29,13 +27,11 @@ import (
 // credentials. Each goes on by itself, so that no worker waits for it; one whose destination is missing or
 // unavailable waits in its line, which is no attempt.
 type Notifier struct {
-	Clock      clock.Clock
-	Client     client.Client
-	Services   *services.Services
-	Writes     *itemwrites.Writes
-	Background *queue.Background
-
-	InFlight queue.InFlight
+	Clock    clock.Clock
+	Client   client.Client
+	Services *services.Services
+	Writes   *itemwrites.Writes
+	Work     posting.Work
 }
 
 // Notification is one that is due, and what its sending takes of the object that it is on. The functions are
@@ -89,40 +85,27 @@ func (n *Notifier) Begin(ctx context.Context, turn *schedule.Turn, told *Notific
 	if l.Publisher == nil { // it was opened or closed just now
 		return now.Add(time.Second), nil
 	}
-	if !n.InFlight.Begin(told.About, told.Destination) {
-		return time.Time{}, nil
-	}
-	handed := l.HandOver(turn)
-	n.Background.Run(func() { n.send(ctx, told, &handed, visibilityOf(&described), outcome) })
+	n.Work.Begin(ctx, turn, told.About, l, func(l *posting.Line) time.Duration {
+		return n.send(ctx, told, l, visibilityOf(&described), outcome)
+	}, told.RequeueAfter)
 	return time.Time{}, nil
 }
 
-// send sends a notification and writes down what came of it, and has its object looked at again.
-func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line, visibility string, outcome lifecycle.NotificationOutcome) {
-	// Not written down is tried again, but not at once: what the API server refuses, it goes on refusing.
-	const afterError = 10 * time.Second
-	wait := afterError
+// send sends a notification and writes down what came of it. It returns when to look at its object again.
+func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line, visibility string,
+	outcome lifecycle.NotificationOutcome,
+) (again time.Duration) {
 	log := ctrl.LoggerFrom(ctx).WithValues("destination", told.Destination)
-	defer func() {
-		if value := recover(); value != nil {
-			panicked := failure.Panicked(value, debug.Stack())
-			log.Error(panicked, "Notification panicked", "stack", panicked.Stack)
-		}
-		l.GiveBack()
-		n.InFlight.End(told.About, told.Destination)
-		told.RequeueAfter(wait)
-	}()
 	if ctx.Err() != nil || n.Writes.Held(told.About.GetNamespace()) && (told.Held == nil || told.Held(ctx)) { // what comes of a call could not be written down
-		return
+		return posting.AfterError
 	}
 	notice, err := told.Text(ctx) // from here on nobody else is at it
 	if err != nil {
 		log.Error(err, "Failed to compose a notification")
-		return
+		return posting.AfterError
 	}
 	if notice == nil { // what was read of its object was old
-		wait = time.Second
-		return
+		return time.Second
 	}
 	publication, err := destination.ComposeNotice(*notice, visibility, l.Publisher.Limits())
 	if err == nil {
@@ -133,8 +116,7 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 		defer cancel()
 		receipt, err = l.Publisher.DeliverSafely(calling, outcome.Key, publication)
 		if n.Services.CallEnded(l.Ticket, l.Revision, v1alpha1.StageNotify, 0, posting.AsFailure(err)) {
-			wait = time.Second // what it was called with has been replaced
-			return
+			return time.Second // what it was called with has been replaced
 		}
 		outcome.Sent, outcome.ID, outcome.URL = err == nil, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
 	}
@@ -146,17 +128,16 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 	l.GiveBack() // others need not wait for the API server
 	for {
 		if err = told.Record(ctx, outcome); err == nil {
-			wait = 0
-			return
+			return 0
 		}
 		log.Error(err, "Failed to update status with a notification")
 		if !itemwrites.WorthKeeping(err) {
-			return
+			return posting.AfterError
 		}
 		select { // what was sent is not sent again for that
-		case <-n.Clock.After(afterError):
+		case <-n.Clock.After(posting.AfterError):
 		case <-ctx.Done():
-			return
+			return posting.AfterError
 		}
 	}
 }

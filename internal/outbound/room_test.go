@@ -19,6 +19,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // countedClient is a client with a budget of the default size.
@@ -48,7 +49,8 @@ func compressedFeed(t *testing.T, size int64, sent *sync.WaitGroup, end <-chan s
 // R1.6, R1.10: a hundred bodies that would be 1 GB, and of which the end does not come, hold what was sent of them and
 // no more; a neighbour's document is read meanwhile. Not parallel: it looks at the memory of the whole process.
 func TestSlowSendersHoldWhatTheyHaveSent(t *testing.T) {
-	const senders, size = 100, 9 << 20
+	const size = 9 << 20
+	senders := portion.Of(100, 30) // above the 60 MiB below many times over
 	client, memory := countedClient(t)
 	var sent, read sync.WaitGroup
 	sent.Add(senders)
@@ -71,7 +73,7 @@ func TestSlowSendersHoldWhatTheyHaveSent(t *testing.T) {
 		})
 	}
 	sent.Wait()
-	if held := memory.Usage().Documents; held > 100*(64<<10) {
+	if held := memory.Usage().Documents; held > int64(senders)*(64<<10) {
 		t.Errorf("%d bytes of the budget are held", held)
 	}
 	if grown := heapInUse() - before; grown > 60<<20 {
@@ -117,6 +119,7 @@ func heapInUse() int64 {
 // R1.10: however many large bodies come at once, what is made of them fits the budget, and each is read in the end.
 func TestAllBodiesAtOnceFitTheBudget(t *testing.T) {
 	t.Parallel()
+	bodies := portion.Of(128, 32)
 	client, memory := countedClient(t)
 	packed := gzipped(t, 5<<20)
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -125,7 +128,7 @@ func TestAllBodiesAtOnceFitTheBudget(t *testing.T) {
 	})
 	var atWork, most, reads atomic.Int64
 	var group sync.WaitGroup
-	for i := range 128 {
+	for i := range bodies {
 		group.Go(func() {
 			room := memory.Document("tenant-" + strconv.Itoa(i%4))
 			err := client.Read(t.Context(), Request{
@@ -148,7 +151,7 @@ func TestAllBodiesAtOnceFitTheBudget(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if fit := memory.Document("").Most() / (10 << 20); most.Load() > fit || reads.Load() != 128 {
+	if fit := memory.Document("").Most() / (10 << 20); most.Load() > fit || reads.Load() != int64(bodies) {
 		t.Errorf("%d bodies were read, %d at once; %d fit", reads.Load(), most.Load(), fit)
 	}
 }

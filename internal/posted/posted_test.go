@@ -273,6 +273,7 @@ func TestAChunkThatCannotBeReadKeepsItsNumber(t *testing.T) {
 // with its URL, and nothing else.
 func TestBooksOfTwoOperatorsBecomeOne(t *testing.T) {
 	t.Parallel()
+	guids, urls := rapid.StringMatching(`[a-z]{1,3}`), rapid.StringMatching(`[a-z]{0,12}`)
 	rapid.Check(t, func(t *rapid.T) {
 		kept := map[int64]string{} // as the API server has it
 		books := []*posted.Book{posted.New(), posted.New()}
@@ -280,8 +281,8 @@ func TestBooksOfTwoOperatorsBecomeOne(t *testing.T) {
 		steps := rapid.IntRange(1, 30).Draw(t, "steps")
 		for range steps {
 			book := books[rapid.IntRange(0, 1).Draw(t, "operator")]
-			guid := rapid.StringMatching(`[a-z]{1,3}`).Draw(t, "guid")
-			url := rapid.StringMatching(`[a-z]{0,12}`).Draw(t, "url")
+			guid := guids.Draw(t, "guid")
+			url := urls.Draw(t, "url")
 			if _, found := book.Find(trusting(entry(guid, "", "")), noon); !found {
 				book.Remember(trusting(entry(guid, "", "")), posted.Post{URL: url, Time: noon}, noon)
 			}

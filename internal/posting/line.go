@@ -27,7 +27,7 @@ type Line struct {
 	Resource    schedule.Resource
 	Policy      lifecycle.DeliveryPolicy
 	Timeout     time.Duration
-	// Publisher publishes, by revision of the spec and the Secret.
+	// Publisher publishes, by revision of the spec and the Secret; nil while nothing is known that publishes as the spec asks for.
 	Publisher *Publisher
 	Revision  string
 	// Unavailable is why nothing can be posted until a person changes something; Refused is set
@@ -59,13 +59,13 @@ func (l *Line) Assign(turn *schedule.Turn, taken []*schedule.Ticket, granted boo
 }
 
 // HandOver returns the line as it is used when the turn has ended, with all that it has.
-func (l *Line) HandOver(turn *schedule.Turn) Line {
+func (l *Line) HandOver(turn *schedule.Turn) *Line {
 	if l.Ticket != nil {
 		turn.Detach(l.Ticket)
 	}
 	handed := *l
 	l.Place, l.Ticket = nil, nil
-	return handed
+	return &handed
 }
 
 // GiveBack returns the place, and the ticket if it was not used for a call; nothing of what was handed over.
@@ -90,7 +90,9 @@ func To(ctx context.Context, reader client.Reader, known *services.Services, key
 		return nil, err
 	}
 	caller, revision, withdrawn, _ := known.Lookup(l.Resource)
-	l.Publisher, _ = caller.(*Publisher)
+	if services.IsOf(revision, &described) {
+		l.Publisher, _ = caller.(*Publisher)
+	}
 	l.Target, l.Known = TargetOf(&described, l.Publisher)
 	l.Revision, l.Timeout, l.Policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
 	l.Restored = believable.TimeOf(described.Status.CredentialsRestoredTime)

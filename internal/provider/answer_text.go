@@ -26,9 +26,9 @@ const (
 
 var (
 	answerLink   = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:)[!-;=?-~]*`)
-	linkStart    = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*)?://|\bmailto:|\bwww\.`)
+	linkStart    = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]{0,20})?://|\bmailto:|\bwww\.`)
 	markdownLink = regexp.MustCompile(`!?\[([^\[\]\n]*)\]\([^()\s]*\)`)
-	answerTag    = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z!][^<>]{0,500}>`)
+	answerTag    = regexp.MustCompile(`</?[A-Za-z!][^<>]{0,500}>`)
 	tagStart     = regexp.MustCompile(`<+([A-Za-z/!?])`)
 	heading      = regexp.MustCompile(`(?m)^[ \t]*#{1,6}[ \t]+`)
 	emphasis     = regexp.MustCompile("\\*\\*|__|`+")
@@ -54,7 +54,7 @@ func plain(raw string) string {
 	for range maxPasses {
 		before := text
 		text = markdownLink.ReplaceAllString(text, "$1")
-		text = answerTag.ReplaceAllString(text, "")
+		text = answerTag.ReplaceAllString(withoutComments(text), "")
 		text = answerLink.ReplaceAllStringFunc(text, endOfSentence)
 		if text = strip(text); text == before {
 			break
@@ -67,6 +67,20 @@ func plain(raw string) string {
 		lines[i] = oneLine(line)
 	}
 	return strings.TrimSpace(blankLines.ReplaceAllString(strings.Join(lines, "\n"), "\n\n"))
+}
+
+// withoutComments takes out the comments of HTML, in one pass: an expression would look through the whole text for the end of each that begins.
+func withoutComments(text string) string {
+	var kept strings.Builder
+	for {
+		before, after, begins := strings.Cut(text, "<!--")
+		_, rest, ends := strings.Cut(after, "-->")
+		if !begins || !ends {
+			return kept.String() + text
+		}
+		kept.WriteString(before)
+		text = rest
+	}
 }
 
 // endOfSentence returns what follows a link without a space: it belongs to the sentence.

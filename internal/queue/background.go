@@ -6,8 +6,6 @@ package queue
 import (
 	"context"
 	"sync"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Background runs work that goes on after the reconcile that began it. A stop of the manager waits
@@ -45,39 +43,4 @@ func (b *Background) Start(ctx context.Context) error {
 	b.running.Wait()
 	b.Last(ctx)
 	return nil
-}
-
-// InFlight are those of objects that go on after the reconcile that began them.
-type InFlight struct {
-	mu   sync.Mutex
-	rows map[string]bool
-}
-
-// Begin reports whether a delivery may begin: it is not under way.
-func (d *InFlight) Begin(of client.Object, destination string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	row := string(of.GetUID()) + "/" + destination
-	if d.rows[row] {
-		return false
-	}
-	if d.rows == nil {
-		d.rows = map[string]bool{}
-	}
-	d.rows[row] = true
-	return true
-}
-
-// End notes that a delivery has ended.
-func (d *InFlight) End(of client.Object, destination string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.rows, string(of.GetUID())+"/"+destination)
-}
-
-// Has reports whether a delivery is under way.
-func (d *InFlight) Has(of client.Object, destination string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.rows[string(of.GetUID())+"/"+destination]
 }

@@ -39,7 +39,7 @@ func Claim[T client.Object](ctx context.Context, c client.Client, live T, change
 	if !change(live) {
 		return nil
 	}
-	if apiequality.Semantic.DeepEqual(before, live) {
+	if apiequality.Semantic.DeepEqual(statusOf(before), statusOf(live)) {
 		return nil
 	}
 	return AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before)}, validationOf(before, live)))
@@ -68,7 +68,8 @@ func statusOf(object client.Object) client.Object {
 
 // Write writes a result. When the object has changed since it was read, the result is worked out
 // again on the live one, so that it is not lost because somebody annotated the object meanwhile;
-// when the API server is busy or away for a moment, it is written again. Change returns false where
+// when the API server is busy or away for a moment, it is written again, and may have been taken before: what adds to
+// counters leaves a token beside them. Change returns false where
 // the result does not belong on the object any more. Afterwards object is what the API server holds.
 func Write[T any, P interface {
 	*T

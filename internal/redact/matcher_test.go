@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	quantity "github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R5.6: a secret is found in whatever form it is written.
@@ -246,7 +248,8 @@ func TestNobodyHasTheSecretsOfOthersForgotten(t *testing.T) {
 	for i := range 20 {
 		known.remember("mine", own(i))
 	}
-	for i := range 1000 {
+	many := quantity.Of(1000, 200)
+	for i := range many {
 		known.remember("theirs", fmt.Sprintf("secret-of-theirs-%04d", i))
 		known.remember("theirs", strings.Repeat("x", 2000)+fmt.Sprint(i))
 		known.remember("both", own(i%5))
@@ -259,7 +262,7 @@ func TestNobodyHasTheSecretsOfOthersForgotten(t *testing.T) {
 			t.Errorf("a value of mine is shown as %q", got)
 		}
 	}
-	for _, kept := range []string{"the operator's own token", "secret-of-theirs-0999"} {
+	for _, kept := range []string{"the operator's own token", fmt.Sprintf("secret-of-theirs-%04d", many-1)} {
 		if got := known.mask(kept); got != Masked {
 			t.Errorf("%q is shown as %q", kept, got)
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"weak"
+
+	quantity "github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // escapedMost is a long value of which each form is several times as long.
@@ -81,9 +83,10 @@ func TestWhatFindsSecretsIsNotKept(t *testing.T) {
 // R1.10: nor how much the log takes.
 func TestLongSecretsAreForgottenByTheRoomThatTheyTake(t *testing.T) {
 	t.Parallel()
-	known := newKnown(maxValues, maxBytes)
+	room, values := quantity.Of(maxBytes, maxBytes/4), quantity.Of(50, 13)
+	known := newKnown(maxValues, room)
 	known.remember("mine", "a-secret-of-mine")
-	for i := range 50 {
+	for i := range values {
 		known.remember("theirs", escapedMost(i))
 	}
 	known.mergings.Wait()
@@ -91,10 +94,10 @@ func TestLongSecretsAreForgottenByTheRoomThatTheyTake(t *testing.T) {
 	for _, some := range *known.now.Load() {
 		nodes += len(some.label)
 	}
-	if known.bytes > maxBytes || nodes > 2*maxBytes { // those that were forgotten are with them for a while
+	if known.bytes > room || nodes > 2*room { // those that were forgotten are with them for a while
 		t.Errorf("%d bytes are counted, %d nodes are there", known.bytes, nodes)
 	}
-	if got := known.mask("a-secret-of-mine " + escapedMost(49)); got != Masked+" "+Masked {
+	if got := known.mask("a-secret-of-mine " + escapedMost(values-1)); got != Masked+" "+Masked {
 		t.Errorf("they are shown as %.60q", got)
 	}
 }

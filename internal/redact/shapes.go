@@ -5,6 +5,7 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,15 @@ var (
 	// Names that sentences have too. A word after one of them is no secret.
 	plainName = regexp.MustCompile(`(?i)^(?:token|secret|credentials?|signature|sig|key)[:=] $`)
 )
+
+// secretNames are what stands in all that authHeader and keyValue find, in small letters, by which most texts are told apart at once: a
+// time has colons too. To an expression that knows no capitals, the last one is an s.
+var secretNames = []string{"authorization", "key", "token", "secret", "passw", "passphrase", "credential", "sig", "ſ"}
+
+// mayName reports whether a text in small letters may name a secret.
+func mayName(lower string) bool {
+	return slices.ContainsFunc(secretNames, func(name string) bool { return strings.Contains(lower, name) })
+}
 
 // tokenShapes are the keys and tokens that are known by their shape, each with a text that stands in
 // all of them, by which most texts are told apart at once.
@@ -57,11 +67,13 @@ func shapes(text string) string {
 		text = urlUserInfo.ReplaceAllString(text, "${1}")
 		text = urlQuery.ReplaceAllString(text, "${1}")
 	}
-	if strings.ContainsAny(text, ":=") {
+	lower := strings.ToLower(text)
+	if strings.ContainsAny(text, ":=") && mayName(lower) {
 		text = authHeader.ReplaceAllString(text, "${1}"+Masked)
 		text = maskNamed(text, keyValue)
+		lower = strings.ToLower(text)
 	}
-	if lower := strings.ToLower(text); strings.Contains(lower, "bearer") || strings.Contains(lower, "basic") {
+	if strings.Contains(lower, "bearer") || strings.Contains(lower, "basic") {
 		text = maskNamed(text, scheme)
 	}
 	return text

@@ -23,6 +23,7 @@ type Schedule struct {
 	resources map[Resource]*resource
 	waiters   map[string]*waiter
 	asked     uint64      // requests made so far
+	entered   uint64      // turns that have begun so far
 	given     uint64      // slots of what is shared that were given so far
 	touched   []*resource // to be settled before the lock is given up
 	woken     []string    // to be woken after the lock is given up
@@ -79,6 +80,11 @@ func (s *Schedule) Resume(id Resource, limit Limit, last time.Time) {
 		r.pace.began(last)
 		s.touch(r)
 	})
+}
+
+// Withhold grants nothing of a resource until Resume. Who waits for it goes on waiting; its limit and its availability stay.
+func (s *Schedule) Withhold(id Resource) {
+	s.locked(func(time.Time) { s.keep(s.find(id)).known = false })
 }
 
 // Remove makes a resource unknown again: who waits for it alone waits until it is back.

@@ -17,6 +17,7 @@ type Turn struct {
 	reserved []*Ticket // made before the turn began, not taken up yet
 	held     []*Ticket
 	left     bool
+	number   uint64 // turns that began later have larger ones
 }
 
 // Enter begins a turn of a key, and takes over what was reserved for the key while it waited. The
@@ -30,9 +31,44 @@ func (s *Schedule) Enter(key string) *Turn {
 		s.waiters[key] = w
 	}
 	w.turns++
-	turn := &Turn{schedule: s, waiter: w, reserved: w.reserved}
+	s.entered++
+	turn := &Turn{schedule: s, waiter: w, reserved: w.reserved, number: s.entered}
 	w.reserved = nil
 	return turn
+}
+
+// StandInLine has a key wait for what it would ask for, beside whatever turn of it is under way, and until one that begins later ends without asking
+// for it again. Nothing is granted to it now, and nothing is taken from that turn.
+func (s *Schedule) StandInLine(key string, rank Rank, chains ...[]Resource) {
+	s.locked(func(now time.Time) {
+		if !grantable(chains) {
+			return
+		}
+		w := s.waiters[key]
+		if w == nil {
+			w = &waiter{key: key}
+		}
+		s.entered++
+		beside := &Turn{schedule: s, waiter: w, left: true, number: s.entered}
+		for _, q := range w.requests {
+			if q.asksFor(chains) {
+				q.turn = beside
+				return
+			}
+		}
+		s.asked++
+		q := &request{waiter: w, rank: rank, number: s.asked, chains: clone(chains), turn: beside}
+		tickets, waitFor := s.acquire(q, nil, now, false)
+		if tickets != nil { // it is free, and the key asks for it when it is looked at
+			for _, ticket := range tickets {
+				ticket.close(false)
+			}
+			return
+		}
+		s.waiters[key] = w
+		w.requests = append(w.requests, q)
+		s.park(q, waitFor)
+	})
 }
 
 // Leave ends the turn, once. What was reserved for it and not acquired goes to the next who waits,
@@ -49,7 +85,7 @@ func (t *Turn) Leave() {
 		t.left = true
 		w, s := t.waiter, t.schedule
 		w.requests = slices.DeleteFunc(w.requests, func(q *request) bool {
-			stale := q.turn != t && q.turn.left
+			stale := q.turn != t && q.turn.left && q.turn.number < t.number
 			if stale {
 				s.dequeueAll(q)
 			}

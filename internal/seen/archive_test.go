@@ -36,6 +36,14 @@ func (s *stored) poll(keys ...feed.Keys) {
 	s.written += size(s.t, s.latest)
 }
 
+// pollAll remembers the entries from one number up to another, so many in each poll, and others besides them in each.
+func (s *stored) pollAll(from, to, each int, besides ...feed.Keys) {
+	s.t.Helper()
+	for ; from < to; from += each {
+		s.poll(append(numbers(from, min(from+each, to)), besides...)...)
+	}
+}
+
 func (s *stored) load() *Memory {
 	s.t.Helper()
 	memory, err := LoadParts(s.latest, s.archive)
@@ -70,7 +78,7 @@ func TestLittleIsWrittenForANews(t *testing.T) {
 	s.poll(numbers(0, 25_000)...)
 	s.poll(numbers(24_990, 25_010)...)
 	s.written, s.archives, s.longest = 0, 0, 0
-	news := portion.Of(520, 130)
+	news := portion.Of(520, 60)
 	for i := range news {
 		s.poll(numbers(24_991+i, 25_011+i)...)
 	}
@@ -110,14 +118,10 @@ func TestASmallMemoryHasNoArchive(t *testing.T) {
 // are forgotten first, and one that was seen again late, for once, is not among them.
 func TestBoundInParts(t *testing.T) {
 	t.Parallel()
-	s := &stored{t: t}
-	for i := range 100 {
-		s.poll(numbers(100*i, 100*i+100)...)
-	}
+	s, each := &stored{t: t}, portion.Of(100, 400) // entries that a poll finds: fewer polls show the same
+	s.pollAll(0, 10_000, each)
 	s.poll(append(numbers(0, 5), numbers(10_000, 10_010)...)...) // seen once more
-	for i := range 199 {
-		s.poll(numbers(10_010+100*i, 10_110+100*i)...)
-	}
+	s.pollAll(10_010, 29_910, each)
 	memory := s.load()
 	for _, i := range []int{0, 4, 10_000, 10_009, 29_909} {
 		if !memory.Known(key(i)) {
@@ -127,13 +131,11 @@ func TestBoundInParts(t *testing.T) {
 	if memory.Known(key(29_910)) {
 		t.Error("what was never seen is known")
 	}
-	for i := range 20 {
-		s.poll(numbers(40_000+100*i, 40_100+100*i)...)
-	}
+	s.pollAll(40_000, 42_000, each)
 	if memory = s.load(); memory.Known(key(5)) || memory.Known(key(9_000)) {
 		t.Error("nothing is forgotten")
 	}
-	if kept := len(memory.guids.seenNow); kept < minKept || kept > minKept+archiveAfter+200 {
+	if kept := len(memory.guids.seenNow); kept < minKept || kept > minKept+archiveAfter+2*each {
 		t.Errorf("%d keys are kept", kept)
 	}
 }
@@ -143,9 +145,7 @@ func TestWhatIsListedIsNeverForgottenInParts(t *testing.T) {
 	t.Parallel()
 	s := &stored{t: t}
 	listed := numbers(0, 10)
-	for i := range 110 {
-		s.poll(append(numbers(1_000+200*i, 1_200+200*i), listed...)...)
-	}
+	s.pollAll(1_000, 23_000, portion.Of(200, 500), listed...)
 	older := load(t, s.latest) // of an operator that knows of no archive
 	for _, k := range listed {
 		if !s.load().Known(k) || !older.Known(k) {

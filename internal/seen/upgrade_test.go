@@ -12,6 +12,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // oldFeeds are documents of which the operator has written testdata/memories.json when it distrusted an attribute for
@@ -131,7 +132,7 @@ func TestAFullMemoryTakesHalfAMegabyte(t *testing.T) {
 	}
 	memory.Store(&data)
 	data.Version, data.Contents, data.Texts = 0, data.GUIDs, "" // as an older operator has left it
-	for i := range 100 {
+	for i := range portion.Of(100, 25) {
 		document := numbered(20 * (i + 1))[20*i:]
 		if created := pollOnce(t, &data, document); created != 20 {
 			t.Fatalf("%d items of 20 entries", created)

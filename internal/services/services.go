@@ -9,6 +9,8 @@
 package services
 
 import (
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"sync"
@@ -102,10 +104,12 @@ type service struct {
 	caller      any    // what calls it, nil while it must not be called
 	revision    string // of the spec and the Secret that the caller was made from
 	unavailable *Unavailability
+	// withheld is set while the object asks for another caller than the one that was last made for it.
+	withheld bool
 	// savedAvailability is the availability from before it was withdrawn, and peer whom that speaks of.
 	savedAvailability schedule.Availability
 	peer              string
-	tally             Tally
+	writing, tally    Tally // what is being written, and what has come since
 	// paced is set if the time of each call is written down at once: the next one keeps its distance
 	// from it, also after a restart.
 	paced            bool
@@ -134,13 +138,15 @@ func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedul
 }
 
 // MarkReady opens a service, which was called last at a time: who waits for it may call it. Where another
-// peer is called, or with other credentials than before, what those calls had come to does not count.
+// peer is called, or with other credentials than before, what those calls had come to does not count. Changed means that
+// it was known before by another revision.
 //
-// Here and in close the schedule changes under the lock, so that the two always agree.
-func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) {
+// Here, in Withhold and in close the schedule changes under the lock, so that they always agree.
+func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
+	changed = found.revision != "" && found.revision != revision
 	known := found.caller != nil || found.unavailable != nil
 	replaced := found.peer != "" && found.peer != peer
 	if replaced {
@@ -149,7 +155,7 @@ func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer st
 	if replaced || found.unavailable != nil || s.Schedule.Availability(id).State == schedule.StateDown {
 		s.Schedule.SetAvailability(id, found.savedAvailability)
 	}
-	found.caller, found.revision, found.peer, found.unavailable = caller, revision, peer, nil
+	found.caller, found.revision, found.peer, found.unavailable, found.withheld = caller, revision, peer, nil, false
 	found.paced = limit.Every > 0
 	if last.Before(found.notBefore) {
 		last = found.notBefore
@@ -158,6 +164,20 @@ func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer st
 	if !known && s.Schedule.Availability(id).Remaining(s.clock.Now()) > 0 {
 		s.Schedule.WakeAll(id) // as long as nobody knew of it, it was waited for alone
 	}
+	return changed
+}
+
+// Withhold has nobody call a service until MarkReady, as if nothing were known of it yet: its object asks for something else than
+// what calls it does. Who waits for it goes on waiting, and is told nothing: it is for the moment that it takes to ask.
+func (s *Services) Withhold(id schedule.Resource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	if found.caller == nil {
+		return
+	}
+	found.caller, found.withheld = nil, true
+	s.Schedule.Withhold(id)
 }
 
 // NoteCheck notes that the peer of a service was checked.
@@ -189,7 +209,7 @@ func (s *Services) MarkUnavailable(id schedule.Resource, revision string, why Un
 func (s *Services) markUsedUnavailable(id schedule.Resource, revision string, why Unavailability) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.find(id).revision != revision {
+	if s.find(id).inUse() != revision {
 		return false
 	}
 	s.close(id, revision, why)
@@ -204,7 +224,7 @@ func (s *Services) close(id schedule.Resource, revision string, why Unavailabili
 		found.savedAvailability = availability
 	}
 	news := found.unavailable == nil || found.unavailable.Because != why.Because
-	found.caller, found.revision, found.unavailable = nil, revision, &why
+	found.caller, found.revision, found.unavailable, found.withheld = nil, revision, &why, false
 	s.Schedule.SetAvailability(id, schedule.Availability{State: schedule.StateDown})
 	if news { // who waits fails now, or says what it waits for
 		s.Schedule.WakeAll(id)
@@ -248,13 +268,13 @@ func (s *Services) Availability(id schedule.Resource) schedule.Availability {
 func (s *Services) find(id schedule.Resource) *service {
 	found := s.known[id]
 	if found == nil {
-		found = &service{tally: Tally{failures: map[v1alpha1.Category]int64{}}}
+		found = &service{tally: newTally()}
 		s.known[id] = found
 	}
 	return found
 }
 
-// Lookup returns how a service stands: what calls it, from which revision that was made, and why
+// Lookup returns how a service stands: what calls it, from which Revision that was made, and why
 // it is closed if it is. Seen is false when its controller has not looked at it since the start.
 func (s *Services) Lookup(id schedule.Resource) (caller any, revision string, why *Unavailability, seen bool) {
 	s.mu.Lock()
@@ -267,7 +287,15 @@ func (s *Services) Lookup(id schedule.Resource) (caller any, revision string, wh
 	if _, spent := s.Schedule.TokensSpent(id); spent && why == nil {
 		why = &Unavailability{Because: spentForToday}
 	}
-	return found.caller, found.revision, why, true
+	return found.caller, found.inUse(), why, true
+}
+
+// inUse is the revision that a service is called by, or closed for; empty where it is neither.
+func (s *service) inUse() string {
+	if s.withheld {
+		return ""
+	}
+	return s.revision
 }
 
 // CallEnded ends a call with its ticket, and counts it. Again means that the failure is none of the
@@ -365,55 +393,49 @@ func (s *Services) Stop(last func(schedule.Resource)) []schedule.Resource {
 	s.last = last
 	var ids []schedule.Resource
 	for id, found := range s.known {
-		if !found.tally.empty() {
+		if !found.tally.empty() || !found.writing.empty() {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// DrainTally returns the tally of a service and begins a new one. Give it back if it cannot be written.
-func (s *Services) DrainTally(id schedule.Resource) Tally {
+// TallyToWrite returns what is to be added to the status of a service. It stays the same until TallyWritten: nobody may know whether a write
+// that has failed was taken.
+func (s *Services) TallyToWrite(id schedule.Resource) Tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	taken := found.tally
-	taken.Today = s.Schedule.Tokens(id, s.last == nil)
-	found.tally = Tally{failures: map[v1alpha1.Category]int64{}}
+	if found.writing.empty() && !found.tally.empty() {
+		found.writing, found.tally = found.tally, newTally()
+		found.writing.token = rand.Text()
+	}
 	found.flushQueued = false
+	taken := found.writing
+	taken.Today = s.Schedule.Tokens(id, s.last == nil)
 	return taken
 }
 
-// RestoreTally adds a tally that could not be written to what has come since.
-func (s *Services) RestoreTally(id schedule.Resource, taken Tally) {
+// TallyWritten notes that a tally has been added to the status, and has what has come since written too.
+func (s *Services) TallyWritten(id schedule.Resource, written Tally) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := &s.find(id).tally
-	t.Calls += taken.Calls
-	t.Posts += taken.Posts
-	t.Tokens = Sum(t.Tokens, taken.Tokens)
-	for category, count := range taken.failures {
-		t.failures[category] += count
+	found, write := s.find(id), func() {}
+	if found.writing.token == written.token {
+		found.writing = Tally{}
 	}
-	if t.lastFailure == nil {
-		t.lastFailure = taken.lastFailure
+	if !found.tally.empty() && !found.flushQueued {
+		write = s.toWrite(id, found, found.paced)
 	}
-	if t.LastSuccess.IsZero() {
-		t.LastSuccess = taken.LastSuccess
-	}
-	if t.LastPost.IsZero() {
-		t.LastPost = taken.LastPost
-	}
+	s.mu.Unlock()
+	write()
 }
 
 // LastFailure returns how a call last failed: since the status was written, or by the status.
 func (s *Services) LastFailure(id schedule.Resource, status *v1alpha1.ServiceStatus) *v1alpha1.Failure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last := s.find(id).tally.lastFailure; last != nil {
-		return last
-	}
-	return status.LastFailure
+	found := s.find(id)
+	return cmp.Or(found.tally.lastFailure, found.writing.lastFailure, status.LastFailure)
 }
 
 const MissingObject = "it does not exist in this namespace"

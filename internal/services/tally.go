@@ -15,6 +15,8 @@ import (
 
 // Tally is what calls have come to since the status was written.
 type Tally struct {
+	// token names the tally on the status that it was added to; empty where there is nothing to add.
+	token         string
 	Calls, Tokens int64
 	failures      map[v1alpha1.Category]int64
 	lastFailure   *v1alpha1.Failure
@@ -22,7 +24,7 @@ type Tally struct {
 	// Posts is how many posts of items are known to stand since, whichever call has shown that, and lastPost when the last was.
 	Posts    int64
 	LastPost time.Time
-	// Today is what is to be written of the tokens of the day. It is not a count since, and not given back.
+	// Today is what is to be written of the tokens of the day. It is not a count since.
 	Today schedule.Tokens
 }
 
@@ -37,8 +39,15 @@ func Sum(counter, added int64) int64 {
 
 func (t *Tally) empty() bool { return t.Calls == 0 && t.Posts == 0 }
 
-// AddTo adds the tally to what the status holds.
-func (t *Tally) AddTo(status *v1alpha1.ServiceStatus) {
+func newTally() Tally { return Tally{failures: map[v1alpha1.Category]int64{}} }
+
+// AddTo adds the tally to what the status holds, once, however often it is written: the answer to a write may be lost. It reports whether the rest,
+// which is not the same for all kinds, is to be added too.
+func (t *Tally) AddTo(status *v1alpha1.ServiceStatus) bool {
+	if t.token == "" || t.token == status.CountsToken {
+		return false
+	}
+	status.CountsToken = t.token
 	failures := maps.Clone(t.failures)
 	for i := range status.Failures {
 		counted := &status.Failures[i]
@@ -56,6 +65,7 @@ func (t *Tally) AddTo(status *v1alpha1.ServiceStatus) {
 	if t.lastFailure != nil {
 		status.LastFailure = t.lastFailure
 	}
+	return true
 }
 
 // TimeOrKeep is a time as a status holds it; what it holds already where the time is zero.

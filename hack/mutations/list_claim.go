@@ -1,0 +1,126 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+var claimMutations = []mutation{
+	{
+		breaks: "a retry that was asked for during an attempt is handled by that",
+		file:   "internal/lifecycle/delivery.go",
+		old:    "if outcome.Token == Token(item) { // a newer",
+		now:    "if true { // a newer",
+		tests:  []string{"TestATokenNeverActsTwice"},
+	},
+	{
+		breaks: "a post is claimed before it is due",
+		file:   "internal/delivery/claim.go",
+		old:    "!open || at.After(now) {",
+		now:    "!open || false && at.After(now) {",
+		tests:  []string{"TestAPostIsClaimedWhenItIsDueAndWanted"},
+	},
+	{
+		breaks: "a post is claimed that has ended",
+		file:   "internal/delivery/claim.go",
+		old:    "!open || at.After(now) {",
+		now:    "open && at.After(now) {",
+		tests:  []string{"TestAPostIsClaimedWhenItIsDueAndWanted"},
+	},
+	{
+		breaks: "a post is claimed that its source does not want any more",
+		file:   "internal/delivery/claim.go",
+		old:    "case !source.Delivers(p.Destination):",
+		now:    "case false:",
+		tests:  []string{"TestAPostIsClaimedWhenItIsDueAndWanted"},
+	},
+	{
+		breaks: "two deliveries that look at the same time find the same post",
+		file:   "internal/delivery/lookup.go",
+		old:    "claimed && owner.delivery != delivery {",
+		now:    "claimed && owner.delivery != delivery && false {",
+		tests:  []string{"TestWhatWasFoundIsNotKnownForEver"},
+	},
+	{
+		breaks: "what somebody else has gone on with is claimed all the same",
+		file:   "internal/delivery/claim.go",
+		old:    "!sameState(row, &began) && !sameState(row, &freed) {",
+		now:    "false && !sameState(row, &began) {",
+		tests:  []string{"TestAClaimIsLostWhereSomebodyElseHasGoneOn"},
+	},
+	{
+		breaks: "what was stopped since it was looked at is claimed",
+		file:   "internal/delivery/claim.go",
+		old:    "source = e.mayPost(ctx, item)",
+		now:    "_ = e.mayPost(ctx, item)",
+		tests:  []string{"TestWhatIsStoppedBeforeItsClaimIsNotPosted"},
+	},
+	{
+		breaks: "what was stopped while it was summarized is posted with the summary",
+		file:   "internal/delivery/engine.go",
+		old:    "outcome.Summary != nil && wants != nil && ctx",
+		now:    "wants = source; outcome.Summary != nil && ctx",
+		tests:  []string{"TestWhatIsStoppedBeforeItsClaimIsNotPosted"},
+	},
+	{
+		breaks: "a post of a suspended source is wanted",
+		file:   "internal/delivery/claim.go",
+		old:    "source == nil || source.Spec.Suspend {",
+		now:    "source == nil {",
+		tests:  []string{"TestWhatHasChangedSinceItsIntentIsNotPosted"},
+	},
+	{
+		breaks: "a summary that is written again has its posts made again",
+		file:   "internal/delivery/engine.go",
+		old:    "if lifecycle.RowOf(item, ref.Name) != nil {",
+		now:    "if false {",
+		tests:  []string{"TestASummaryThatIsWrittenAgainPostsNothingAgain"},
+	},
+	{
+		breaks: "a post of another item is taken for this one's",
+		file:   "internal/delivery/lookup.go",
+		old:    "if o.known[name] {",
+		now:    "if false && o.known[name] {",
+		tests:  []string{"TestAPostOfAnotherItemIsPassedOver"},
+	},
+	{
+		breaks: "two who have read the same both have the right to act",
+		file:   "internal/record/record.go",
+		old:    "client.MergeFromWithOptions(statusOf(before), client.MergeFromWithOptimisticLock{})",
+		now:    "client.MergeFrom(statusOf(before))",
+		tests:  []string{"TestAClaimIsLostWhereAResultIsNot"},
+	},
+	{
+		breaks: "an intent is written though a field of it would be dropped",
+		file:   "internal/record/dropped.go",
+		old:    "if isItem && still && lifecycle.Announces(was, is) {",
+		now:    "if isItem && still && !lifecycle.Announces(was, is) {",
+		tests:  []string{"TestAnIntentMayLoseNoField"},
+	},
+	{
+		breaks: "what a policy repeats of a feed is taken for dropped fields",
+		file:   "internal/record/dropped.go",
+		old:    "if err == nil || Denied.MatchString(err.Error()) {",
+		now:    "if err == nil {",
+		tests:  []string{"TestWhatAPolicySaysIsNoDroppedField"},
+	},
+	{
+		breaks: "an attempt that waits goes on though somebody wants it to begin anew",
+		file:   "internal/attempt/open.go",
+		old:    "case open.token != fresh.token:",
+		now:    "case false:",
+		tests:  []string{"TestWhichAttemptGoesOn"},
+	},
+	{
+		breaks: "an attempt goes on with what another has gone on with",
+		file:   "internal/attempt/open.go",
+		old:    "case lifecycle.SameAttempt(open.began, item):",
+		now:    "case open.began.UID == item.UID || lifecycle.SameAttempt(open.began, item):",
+		tests:  []string{"TestWhichAttemptGoesOn"},
+	},
+	{
+		breaks: "a delivery is worked on twice at once",
+		file:   "internal/posting/work.go",
+		old:    "if w.underWay[key] {",
+		now:    "if false {",
+		tests:  []string{"TestOneThingIsDoneAtATimeForAnItemAndADestination"},
+	},
+}

@@ -1,0 +1,128 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+var tallyMutations = []mutation{
+	{
+		breaks: "failed attempts of a delivery are not counted",
+		file:   "internal/lifecycle/delivery.go",
+		old:    "row.FailedAttempts < math.MaxInt32",
+		now:    "row.FailedAttempts < math.MinInt32",
+		tests:  []string{"TestADeliveryThatAlwaysFailsEndsAfterTenRetries"},
+	},
+	{
+		breaks: "failed attempts of a notification are not counted",
+		file:   "internal/lifecycle/notification.go",
+		old:    "row.FailedAttempts < math.MaxInt32",
+		now:    "row.FailedAttempts < math.MinInt32",
+		tests:  []string{"TestANotificationIsGivenUp"},
+	},
+	{
+		breaks: "a delivery is tried for ever",
+		file:   "internal/lifecycle/deliveries.go",
+		old:    "return int(row.FailedAttempts) > p.MaxRetries ||",
+		now:    "return false ||",
+		tests:  []string{"TestADeliveryThatAlwaysFailsEndsAfterTenRetries"},
+	},
+	{
+		breaks: "a post is looked for for ever",
+		file:   "internal/lifecycle/deliveries.go",
+		old:    "return int(row.FailedAttempts) > p.MaxRetries+looks",
+		now:    "return false",
+		tests:  []string{"TestLookingForAPostEndsAtTheLimit"},
+	},
+	{
+		breaks: "a first poll has settled before its items are seen",
+		file:   "internal/itemcache/tally.go",
+		old:    "return tallied.seen >= seen && ",
+		now:    "return ",
+		tests:  []string{"TestATallyIsTheCountOfTheItemsThatThereAre"},
+	},
+	{
+		breaks: "items that go stay counted",
+		file:   "internal/itemcache/tally.go",
+		old:    "t.add(from, -1, false)",
+		now:    "_ = from",
+		tests:  []string{"TestATallyIsTheCountOfTheItemsThatThereAre"},
+	},
+	{
+		breaks: "an item that changes is another one that was seen",
+		file:   "internal/itemcache/tally.go",
+		old:    "t.add(to, 1, isNew)",
+		now:    "t.add(to, 1, isNew || true)",
+		tests:  []string{"TestATallyIsTheCountOfTheItemsThatThereAre"},
+	},
+	{
+		breaks: "what is being written of a service is another tally each time",
+		file:   "internal/services/services.go",
+		old:    "if found.writing.empty() && !found.tally.empty() {",
+		now:    "if !found.tally.empty() {",
+		tests:  []string{"TestWhatIsCountedIsWrittenOnce"},
+	},
+	{
+		breaks: "what was written of a service is counted again",
+		file:   "internal/services/tally.go",
+		old:    "t.token == \"\" || t.token == status.CountsToken {",
+		now:    "t.token == \"\" {",
+		tests:  []string{"TestWhatIsCountedIsWrittenOnce"},
+	},
+	{
+		breaks: "what has come while a tally was written is forgotten",
+		file:   "internal/services/services.go",
+		old: `		write = s.toWrite(id, found, found.paced)
+`,
+		now:   "",
+		tests: []string{"TestWhatIsCountedIsWrittenOnce"},
+	},
+	{
+		breaks: "what ends while the operator stops is not counted",
+		file:   "internal/services/services.go",
+		old: `	s.last = last
+`,
+		now:   "",
+		tests: []string{"TestWhatIsCountedIsWrittenOnce"},
+	},
+	{
+		breaks: "dropped entries are added to a source twice when an answer was lost",
+		file:   "controllers/feedsource/filters.go",
+		old:    "report.entries > 0 && status.CountsToken != report.token {",
+		now:    "report.entries > 0 {",
+		tests:  []string{"TestDroppedEntriesAreCountedOnce"},
+	},
+	{
+		breaks: "dropped entries that nobody knows the end of are named anew",
+		file:   "controllers/feedsource/filters.go",
+		old:    "w.filteredReport.entries == 0 && w.filteredUnreported > 0 {",
+		now:    "w.filteredUnreported > 0 {",
+		tests:  []string{"TestDroppedEntriesAreCountedOnce"},
+	},
+	{
+		breaks: "what was counted is not written when the operator stops",
+		file:   "controllers/service/flush.go",
+		old: `{ l.write(ctx, id) }) {
+		l.write(ctx, id)`,
+		now: `{ l.write(ctx, id) }) {
+		_ = id`,
+		in:    "controllers",
+		tests: []string{"TestADestinationCountsThePostsThatStand"},
+	},
+	{
+		breaks: "a post whose result was written though its answer was lost is not counted",
+		file:   "internal/delivery/result.go",
+		old: `		d.engine.noteTaken(d.before, there, d.post, &d.outcome)
+`,
+		now:   "",
+		in:    "controllers",
+		tests: []string{"TestAPostIsCountedThoughTheAnswerToItsResultIsLost"},
+	},
+	{
+		breaks: "a post that was found is not counted where the answer to that was lost",
+		file:   "internal/delivery/claim.go",
+		old: `		e.noteTaken(before, item, p, p.decided)
+`,
+		now:   "",
+		in:    "controllers",
+		tests: []string{"TestAPostThatWasFoundIsCountedThoughTheAnswerToThatIsLost"},
+	},
+}

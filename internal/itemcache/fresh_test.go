@@ -1,0 +1,114 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package itemcache
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+// madeNow is when the items of these tests are made.
+var madeNow = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func madeItem(name, uid, version string) *v1alpha1.FeedItem {
+	item := &v1alpha1.FeedItem{}
+	item.Namespace, item.Name, item.UID, item.ResourceVersion = "news", name, types.UID(uid), version
+	return item
+}
+
+// R2.8: what was made is taken for the item once, only while the cache holds the same, and not for long: else it is read.
+func TestAnItemIsFreshOnceAndAsItWasMade(t *testing.T) {
+	t.Parallel()
+	made := func(_ context.Context, f *Fresh) {
+		f.Expect(madeItem("a", "", ""), madeNow).Ended(madeItem("a", "1", "7"))
+	}
+	for name, test := range map[string]struct {
+		before func(context.Context, *Fresh)
+		cached *v1alpha1.FeedItem
+		after  time.Duration
+		want   bool
+	}{
+		"as it was made":                   {made, madeItem("a", "1", "7"), time.Second, true},
+		"somebody has written it since":    {made, madeItem("a", "1", "8"), time.Second, false},
+		"another one of the same name":     {made, madeItem("a", "2", "7"), time.Second, false},
+		"another one":                      {made, madeItem("b", "1", "7"), time.Second, false},
+		"the process was frozen meanwhile": {made, madeItem("a", "1", "7"), time.Minute, false},
+		"the clock was set back since":     {made, madeItem("a", "1", "7"), -time.Second, false},
+		"nobody knows whether it was made": {func(_ context.Context, f *Fresh) {
+			f.Expect(madeItem("a", "", ""), madeNow).Ended(nil)
+		}, madeItem("a", "1", "7"), time.Second, false},
+		"there is no answer": {func(_ context.Context, f *Fresh) {
+			f.Expect(madeItem("a", "", ""), madeNow)
+		}, madeItem("a", "1", "7"), time.Second, false},
+		"the answer comes in a moment": {func(_ context.Context, f *Fresh) {
+			making := f.Expect(madeItem("a", "", ""), madeNow)
+			time.AfterFunc(answerWait/2, func() { making.Ended(madeItem("a", "1", "7")) })
+		}, madeItem("a", "1", "7"), time.Second, true},
+		"somebody has had it, and may have written it": {func(ctx context.Context, f *Fresh) {
+			made(ctx, f)
+			f.Take(ctx, madeItem("a", "1", "7"), madeNow)
+		}, madeItem("a", "1", "7"), time.Second, false},
+		"somebody has read it, because its answer was late": {func(ctx context.Context, f *Fresh) {
+			making := f.Expect(madeItem("a", "", ""), madeNow)
+			f.Take(ctx, madeItem("a", "1", "7"), madeNow)
+			making.Ended(madeItem("a", "1", "7"))
+		}, madeItem("a", "1", "7"), time.Second, false},
+		"somebody has had the one before of this name": {func(ctx context.Context, f *Fresh) {
+			made(ctx, f)
+			f.Take(ctx, madeItem("a", "1", "7"), madeNow)
+			f.Expect(madeItem("a", "", ""), madeNow).Ended(madeItem("a", "2", "9"))
+		}, madeItem("a", "2", "9"), time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var fresh Fresh
+				test.before(t.Context(), &fresh)
+				if got := fresh.Take(t.Context(), test.cached, madeNow.Add(test.after)) != nil; got != test.want {
+					t.Errorf("it is taken: %t, want %t", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// R1.10: however many items are made, and however long they are, little is held of them; and nothing of those that were worked on.
+func TestFewItemsAreFresh(t *testing.T) {
+	t.Parallel()
+	for name, work := range map[string]bool{"nobody works on them": false, "each is worked on": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var fresh Fresh
+			last := madeItem("", "1", "7")
+			for i := range 10_000 {
+				last = madeItem(strconv.Itoa(i), "1", "7")
+				last.Spec.Content = strings.Repeat("x", i%8192)
+				fresh.Expect(last, madeNow).Ended(last)
+				if work && fresh.Take(t.Context(), last, madeNow) == nil {
+					t.Fatalf("item %d is not held", i)
+				}
+			}
+			size := 0
+			for _, generation := range []map[types.NamespacedName]*Making{fresh.newer, fresh.older} {
+				for _, held := range generation {
+					size += itemOverhead + len(held.item.Spec.Content)
+				}
+			}
+			if size > 2*mostFresh || work && (size > 0 || fresh.weight != 0) {
+				t.Errorf("%d bytes are held, and counted as %d", size, fresh.weight)
+			}
+			if !work && fresh.Take(t.Context(), last, madeNow) == nil {
+				t.Error("the last one is not held")
+			}
+		})
+	}
+}
