@@ -6,60 +6,14 @@ package article
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/heaptest"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 )
-
-// peak is how much memory lives at the most while something is done, in bytes, with what the collector has not come
-// to. A low percentage of growth has it come often.
-func peak(do func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	runtime.GC()
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	read := func() int64 {
-		metrics.Read(sample)
-		return int64(sample[0].Value.Uint64())
-	}
-	idle := read()
-	stop, most := make(chan struct{}), make(chan int64)
-	go func() {
-		top := int64(0)
-		ticker := time.NewTicker(200 * time.Microsecond)
-		defer ticker.Stop()
-		for {
-			top = max(top, read())
-			select {
-			case <-stop:
-				most <- top
-				return
-			case <-ticker.C:
-			}
-		}
-	}()
-	do()
-	close(stop)
-	return <-most - idle
-}
-
-// leastPeak is the least of some peaks, in bytes, or the first one that is not above a limit. A collector that has to
-// share its processors comes late, which only adds: what is above the limit each time is not garbage.
-func leastPeak(limit int64, do func()) int64 {
-	const tries = 5
-	least := peak(do)
-	for range tries - 1 {
-		if least <= limit {
-			break
-		}
-		least = min(least, peak(do))
-	}
-	return least
-}
 
 // R1.6, R1.10: to read a page takes no more memory than is taken of the budget for it, also where the page is made to
 // hurt; what would be more than all that there is for work is not that much more. Not parallel: it looks at the
@@ -101,7 +55,7 @@ func TestWhatReadingAPageTakes(t *testing.T) {
 				body := []byte(test.before + strings.Repeat(test.again, max(size-len(test.before), 0)/len(test.again)))
 				taken := weigh(test.kind, body)
 				limit := min(max(taken, 6<<20), most) * 5 / 4 // some of it is garbage that is collected late
-				took := leastPeak(limit, func() {
+				took := heaptest.Peak(limit, func() {
 					_, _ = read(&outbound.Response{Body: body, Header: map[string][]string{"Content-Type": {test.kind}}})
 				})
 				t.Logf("%.1f MiB, of %.1f", float64(took)/(1<<20), float64(taken)/(1<<20))
