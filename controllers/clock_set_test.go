@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
@@ -50,7 +50,7 @@ func TestAnAttemptGoesOnThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 func TestNothingWaitsForADayBecauseTheClockWasBehindForAMoment(t *testing.T) {
 	t.Parallel()
 	writer := &script{answer: failsFor(1, v1alpha1.CategoryNetwork)}
-	w := scriptedWorld(t, map[string]*script{"writer": writer}, func(w *world) { w.inPlace = lifecycle.InPlace{} })
+	w := scriptedWorld(t, map[string]*script{"writer": writer}, func(w *world) { w.inPlace = backoff.InPlace{} })
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 1)...)
 	w.source("news", web.FeedURL(), summarizedBy("writer"))

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
@@ -248,7 +248,7 @@ func (s *script) answered(answer func(int, provider.Request) (provider.Response,
 }
 
 // repeating repeats failed calls in place, as the operator usually does.
-func repeating(w *world) { w.inPlace = lifecycle.DefaultInPlace }
+func repeating(w *world) { w.inPlace = backoff.DefaultInPlace }
 
 // cutOffPost has an item whose post could not be made, and waits for its repetition.
 func cutOffPost(t *testing.T, server *mastodontest.Server, w *world, change ...func(*v1alpha1.FeedDestination)) (*network, *v1alpha1.FeedSource) {

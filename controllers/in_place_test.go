@@ -17,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
@@ -108,7 +108,7 @@ func failsFor(n int, category v1alpha1.Category) func(int, provider.Request) (pr
 func scriptedWorld(t *testing.T, scripts map[string]*script, change ...func(*world)) *world {
 	t.Helper()
 	w := newWorld(t, append([]func(*world){func(w *world) {
-		w.inPlace = lifecycle.DefaultInPlace
+		w.inPlace = backoff.DefaultInPlace
 		w.scripted = map[string]provider.Provider{}
 		for name, played := range scripts {
 			played.now = w.clock.Now
@@ -416,7 +416,7 @@ func TestAPageThatHangsDoesNotHoldItsProvider(t *testing.T) {
 // workers.
 func TestAPostThatWasNotMadeIsRepeatedInPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(w *world) { w.inPlace, w.workers = lifecycle.DefaultInPlace, 1 })
+	w := newWorld(t, func(w *world) { w.inPlace, w.workers = backoff.DefaultInPlace, 1 })
 	server := w.mastodon()
 	net := newNetwork(t, server)
 	w.openDestination("press", net.URL)

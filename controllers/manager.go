@@ -19,11 +19,11 @@ import (
 	"github.com/feed-operator/feed-operator/controllers/service"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/attempt"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/posting"
@@ -52,7 +52,7 @@ type Options struct {
 	// Builtin writes summaries where a source names no provider.
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt; the zero value repeats none.
-	InPlace lifecycle.InPlace
+	InPlace backoff.InPlace
 	// ItemWorkers and PollWorkers are how many items of one source are worked on, and feeds of one namespace polled, at once at
 	// most while nobody else has anything to do. All together may come to four times as many (see places.go).
 	ItemWorkers, PollWorkers int

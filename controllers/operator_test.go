@@ -32,10 +32,10 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -74,7 +74,7 @@ type world struct {
 	// scripted are the clients of AIProviders, by name, that the test itself plays.
 	scripted map[string]provider.Provider
 	// inPlace is how failed calls are repeated: not at all, unless a test is about that.
-	inPlace lifecycle.InPlace
+	inPlace backoff.InPlace
 	// workers is how many items are worked on at once; 0 is for 64.
 	workers int
 	// perHost is how many requests to one host are made at once; 0 is for 8.

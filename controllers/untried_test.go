@@ -10,8 +10,8 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 // R3.6, R3.12: a provider has failed for good at an item, and the only other one does not exist. The item is no dead letter, and the first
@@ -28,7 +28,7 @@ func TestAnItemWaitsForTheProviderThatHasNotFailed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			failing := &script{answer: failsFor(1000, test.category)}
-			w := scriptedWorld(t, map[string]*script{"failing": failing}, func(w *world) { w.inPlace = lifecycle.InPlace{} })
+			w := scriptedWorld(t, map[string]*script{"failing": failing}, func(w *world) { w.inPlace = backoff.InPlace{} })
 			web := feedtest.New(t)
 			web.List(web.Entries("news", 1)...)
 			w.source("news", web.FeedURL(), summarizedBy("failing", "missing"), triedAgain(2))
@@ -60,7 +60,7 @@ func TestAnItemWaitsForTheProviderThatHasNotFailed(t *testing.T) {
 func TestAForcedRetryAsksAgainWhoHasFailedForGood(t *testing.T) {
 	t.Parallel()
 	failing := &script{answer: failsFor(1, v1alpha1.CategoryValidation)}
-	w := scriptedWorld(t, map[string]*script{"failing": failing}, func(w *world) { w.inPlace = lifecycle.InPlace{} })
+	w := scriptedWorld(t, map[string]*script{"failing": failing}, func(w *world) { w.inPlace = backoff.InPlace{} })
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 1)...)
 	w.source("news", web.FeedURL(), summarizedBy("failing", "missing"))

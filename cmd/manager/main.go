@@ -26,8 +26,8 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string) error {
 		RequestsPerHost: flags.requestsPerHost,
 		HostInterval:    flags.hostInterval,
 		Self:            self(),
-		InPlace:         lifecycle.DefaultInPlace,
+		InPlace:         backoff.DefaultInPlace,
 		Metrics:         metrics.Registry,
 		Namespaces:      flags.namespaces,
 	}); err != nil {

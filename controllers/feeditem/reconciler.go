@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/attempt"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
@@ -217,7 +218,7 @@ func (r *Reconciler) acknowledge(ctx context.Context, item *v1alpha1.FeedItem) e
 func (r *Reconciler) reset(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
 	revived, forced := item.Terminal(), lifecycle.Token(item) != item.Status.LastHandledRetry
 	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
-		lifecycle.RetryNow(item, lifecycle.PolicyOf(source), r.Clock.Now())
+		lifecycle.RetryNow(item, backoff.Of(source), r.Clock.Now())
 		return true
 	})
 	if err != nil {
@@ -234,7 +235,7 @@ func (r *Reconciler) reset(ctx context.Context, item *v1alpha1.FeedItem, source 
 func (r *Reconciler) finish(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
 	before := item.DeepCopy()
 	err := r.Results.ClaimItem(ctx, source, item, func(item *v1alpha1.FeedItem) bool {
-		lifecycle.Complete(item, lifecycle.PolicyOf(source), r.Clock.Now())
+		lifecycle.Complete(item, backoff.Of(source), r.Clock.Now())
 		return true
 	})
 	if err == nil {

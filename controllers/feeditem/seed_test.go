@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/attempt"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -50,7 +51,7 @@ func TestAStartLetsTheOldestThroughFirst(t *testing.T) {
 		"for their posts": {func(source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) {
 			lifecycle.Settle(item, lifecycle.Outcome{
 				Summary: &v1alpha1.Summary{Text: "All is well."}, Destinations: source.Spec.Destinations,
-			}, lifecycle.Policy{}, now)
+			}, backoff.Policy{}, now)
 		}, oldestFirst},
 		"but none of a source that is suspended": {func(source *v1alpha1.FeedSource, _ *v1alpha1.FeedItem) { source.Spec.Suspend = true }, nil},
 	} {

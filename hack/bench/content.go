@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -113,7 +114,7 @@ func summarize(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
 			Destination: ref.Name, TextHash: hashOf(item.Spec.Title), Timeout: v1alpha1.DefaultDestinationTimeout,
 		})
 	}
-	lifecycle.Settle(item, outcome, lifecycle.PolicyOf(source), time.Now())
+	lifecycle.Settle(item, outcome, backoff.Of(source), time.Now())
 }
 
 // publish gives an item the results of its posts.

@@ -17,8 +17,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
@@ -62,7 +62,7 @@ func startOperator(ctx context.Context, p *plane, namespace string, clock clock.
 		ItemWorkers:     itemWorkers,
 		PollWorkers:     pollWorkers,
 		RequestsPerHost: requestsPerHost,
-		InPlace:         lifecycle.DefaultInPlace,
+		InPlace:         backoff.DefaultInPlace,
 	})
 	if err != nil {
 		return nil, err

@@ -56,14 +56,14 @@ var settleTimeMutations = []mutation{
 	{
 		breaks: "a delivery waits for a time that no rule can have set",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "if next == nil || !believable.Coming(next.Time, now, maxHint) {",
+		old:    "if next == nil || !believable.Coming(next.Time, now, backoff.MaxHint) {",
 		now:    "if next == nil {",
 		tests:  []string{"TestADeliveryIsNotParkedByANonsensicalTime"},
 	},
 	{
 		breaks: "an end of an intent is waited for that no rule can have set",
 		file:   "internal/lifecycle/uncertain.go",
-		old:    "if row.NotAfter == nil || !believable.Coming(row.NotAfter.Time, now, maxHint) {",
+		old:    "if row.NotAfter == nil || !believable.Coming(row.NotAfter.Time, now, backoff.MaxHint) {",
 		now:    "if row.NotAfter == nil {",
 		tests:  []string{"TestAReleaseDoesNotWaitForNextYear"},
 	},

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -47,7 +48,7 @@ func (e *Engine) chainOf(ctx context.Context, item *v1alpha1.FeedItem, source *v
 	if err != nil || len(item.Status.ProviderFailures) == 0 {
 		return chain, err
 	}
-	policy := lifecycle.PolicyOf(source)
+	policy := backoff.Of(source)
 	others := slices.DeleteFunc(slices.Clone(chain), func(next link) bool { return lifecycle.FailedForGood(item, next.Name, policy) })
 	if len(others) == 0 || slices.ContainsFunc(others, e.isAvailable) || retry.RequestsFor(ctx, e.Client, item).Covers(item) {
 		return chain, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/derive"
@@ -50,7 +51,7 @@ type Engine struct {
 	// Builtin writes summaries where a source names no provider.
 	Builtin provider.Provider
 	// InPlace is how calls that have failed are repeated within one attempt.
-	InPlace lifecycle.InPlace
+	InPlace backoff.InPlace
 
 	Results *results.Results
 	Poster  Poster

@@ -12,6 +12,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -164,7 +165,7 @@ func (o *openAttempt) begin(now time.Time) {
 
 // pageFailed notes that the page could not be read, and reports whether that is tried again in a
 // moment.
-func (o *openAttempt) pageFailed(err error, policy lifecycle.InPlace, item *v1alpha1.FeedItem, now time.Time) bool {
+func (o *openAttempt) pageFailed(err error, policy backoff.InPlace, item *v1alpha1.FeedItem, now time.Time) bool {
 	o.page.calls++
 	wait, again := policy.Wait(v1alpha1.StageArticle, failure.Classify(err), o.page.calls, o.page.waited, string(item.UID))
 	if again {

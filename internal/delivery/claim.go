@@ -115,7 +115,7 @@ func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	case unfit != nil && lifecycle.MustLookUp(row):
 		settle(lifecycle.DeliveryOutcome{Unverifiable: true})
 	case unfit != nil:
-		settle(e.deliveryFailed(p, unfit))
+		settle(p.failed(unfit, e.Clock.Now()))
 	default:
 		before, mine := p.hold(item, source, now)
 		if before != nil {

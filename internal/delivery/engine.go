@@ -16,6 +16,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
@@ -49,7 +50,7 @@ type Engine struct {
 	// Posted knows what was posted to the destinations.
 	Posted *postmemory.Memories
 	// InPlace is how calls that have failed are repeated within one intent.
-	InPlace lifecycle.InPlace
+	InPlace backoff.InPlace
 	// Work is what is under way.
 	Work posting.Work
 
@@ -138,7 +139,7 @@ func (e *Engine) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, s
 	case before != nil:
 		p.decided = new(p.alreadyPosted(*before))
 	case p.Refused != nil: // R3.8: nothing more is called with them
-		p.decided = new(e.deliveryFailed(p, p.Refused))
+		p.decided = new(p.failed(p.Refused, e.Clock.Now()))
 	default:
 		p.heldBy = holder
 	}

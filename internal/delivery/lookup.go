@@ -69,7 +69,7 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 		return nil
 	}
 	e.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
-	outcome := e.deliveryFailed(p, err)
+	outcome := p.failed(err, e.Clock.Now())
 	outcome.Looking, outcome.Began = true, began
 	return &outcome
 }

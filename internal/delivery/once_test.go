@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -387,7 +388,7 @@ func TestWhatIsRepeatedInPlace(t *testing.T) {
 			source := newSource("blog")
 			item := newItem(source, intends)
 			w := newWorld(t, source, item)
-			w.InPlace = lifecycle.DefaultInPlace
+			w.InPlace = backoff.DefaultInPlace
 			w.press.deliver = func() (destination.Receipt, error) {
 				failed := failure.New(v1alpha1.CategoryNetwork, "ConnectionReset", "connection reset")
 				failed.Unsent = unsent

@@ -76,9 +76,8 @@ func (e *Engine) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.Feed
 	return p.Publisher.Composer.Compose(material, p.Publisher.Limits())
 }
 
-// deliveryFailed is the outcome of a delivery that has failed.
-func (e *Engine) deliveryFailed(p *post, err error) lifecycle.DeliveryOutcome {
-	now := e.Clock.Now()
+// failed is the outcome of a delivery that has failed now.
+func (p *post) failed(err error, now time.Time) lifecycle.DeliveryOutcome {
 	known := failure.Classify(err)
 	outcome := lifecycle.DeliveryOutcome{
 		Destination: p.Destination,

@@ -126,7 +126,7 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 		outcome.Again = true
 		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
 	default:
-		*outcome = e.deliveryFailed(p, err)
+		*outcome = p.failed(err, e.Clock.Now())
 		outcome.Uncertain = !destination.Certain(err)
 		if !outcome.Uncertain && ctx.Err() == nil {
 			wait = e.waitInPlace(item, p, failure.Classify(err))

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
@@ -158,7 +159,7 @@ func newItem(of *v1alpha1.FeedSource, change ...func(*v1alpha1.FeedItem)) *v1alp
 	}
 	lifecycle.Settle(item, lifecycle.Outcome{
 		Summary: &v1alpha1.Summary{Text: "All is well.", Provider: "gemini"}, Destinations: of.Spec.Destinations,
-	}, lifecycle.Policy{}, noon)
+	}, backoff.Policy{}, noon)
 	for _, do := range change {
 		do(item)
 	}

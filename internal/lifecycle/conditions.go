@@ -12,12 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 )
 
 // setConditions reports in conditions what the phase and the reason say, for `kubectl wait` and
 // GitOps tools: Ready is always there, Reconciling while the item will be worked on, Stalled when
 // only a person can help.
-func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
+func setConditions(item *v1alpha1.FeedItem, policy backoff.Policy, now time.Time) {
 	status := &item.Status
 	reason := string(status.Reason)
 	switch status.Phase {
@@ -51,7 +52,7 @@ func setConditions(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
 }
 
 // openMessage returns what an item is at, and what happens next.
-func openMessage(status *v1alpha1.FeedItemStatus, policy Policy, now time.Time) string {
+func openMessage(status *v1alpha1.FeedItemStatus, policy backoff.Policy, now time.Time) string {
 	next := status.NextRetryTime
 	switch {
 	case status.Summary != nil && status.Phase == v1alpha1.PhasePending:
@@ -77,7 +78,7 @@ func openMessage(status *v1alpha1.FeedItemStatus, policy Policy, now time.Time) 
 
 // nextRetryOf returns which retry is the next. There may be more than the policy has, for providers that
 // were not asked yet.
-func nextRetryOf(status *v1alpha1.FeedItemStatus, policy Policy) string {
+func nextRetryOf(status *v1alpha1.FeedItemStatus, policy backoff.Policy) string {
 	next := int(status.RetryCount) + 1
 	if next > policy.MaxRetries {
 		return fmt.Sprintf("retry %d", next)

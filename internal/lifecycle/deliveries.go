@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 )
 
 // settleDeliveries gives an item that has its summary the phase that follows from its deliveries:
@@ -21,7 +22,7 @@ func settleDeliveries(item *v1alpha1.FeedItem, now time.Time) {
 		return
 	}
 	finishDelivered(item)
-	setConditions(item, Policy{}, now)
+	setConditions(item, backoff.Policy{}, now)
 }
 
 // finishDelivered ends an item whose deliveries have all ended.
@@ -94,7 +95,7 @@ func progress(item *v1alpha1.FeedItem, now time.Time) {
 	if status.Phase != before {
 		status.LastCheckTime = &metav1.Time{Time: now}
 	}
-	setConditions(item, Policy{}, now)
+	setConditions(item, backoff.Policy{}, now)
 }
 
 // retries is the number of failed attempts after the first.
@@ -132,7 +133,7 @@ func retryDeliveries(item *v1alpha1.FeedItem, byPerson bool, now time.Time) {
 
 // DeliveryPolicy is how often and when a failed delivery is tried again.
 type DeliveryPolicy struct {
-	Policy
+	backoff.Policy
 }
 
 // maxDeliveryTime is how long a delivery is tried, whatever its policy says (R3.4).
@@ -140,13 +141,7 @@ const maxDeliveryTime = 7 * 24 * time.Hour
 
 // DeliveryPolicyOf returns the policy that a destination's spec asks for.
 func DeliveryPolicyOf(destination *v1alpha1.FeedDestination) DeliveryPolicy {
-	initial, longest, multiplier := destination.RetryDelays()
-	return DeliveryPolicy{Policy{
-		MaxRetries:   destination.MaxRetries(),
-		InitialDelay: initial,
-		MaxDelay:     longest,
-		Multiplier:   multiplier,
-	}}
+	return DeliveryPolicy{backoff.Of(destination)}
 }
 
 // exhausted reports whether a delivery has failed as often, or has been tried as long, as it may.
@@ -170,7 +165,7 @@ func (p DeliveryPolicy) spent(row *v1alpha1.Delivery, now time.Time) bool {
 // next is when a delivery that failed at a time is tried again.
 func (p DeliveryPolicy) next(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, retryAfter time.Duration, failedAt time.Time) *metav1.Time {
 	wait := p.Delay(int(retries(row)), string(item.UID)+"/"+row.Destination)
-	asked := min(retryAfter, maxHint)
+	asked := min(retryAfter, backoff.MaxHint)
 	if asked > wait && row.Failure != nil && row.Failure.Category == v1alpha1.CategoryRateLimit {
 		// The other side is paused for exactly that long by its cool-down. Until that ends the
 		// delivery stands in line, and must not be late for its turn.

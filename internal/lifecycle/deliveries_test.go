@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
@@ -233,11 +234,11 @@ func TestDeliveryPolicyOfADestination(t *testing.T) {
 		MaxRetries: &retries, Multiplier: &factor,
 		InitialDelay: &metav1.Duration{Duration: time.Minute}, MaxDelay: &metav1.Duration{Duration: time.Hour},
 	}}}
-	want := lifecycle.Policy{MaxRetries: 2, InitialDelay: time.Minute, MaxDelay: time.Hour, Multiplier: 3}
+	want := backoff.Policy{MaxRetries: 2, InitialDelay: time.Minute, MaxDelay: time.Hour, Multiplier: 3}
 	if diff := cmp.Diff(want, lifecycle.DeliveryPolicyOf(destination).Policy); diff != "" {
 		t.Error(diff)
 	}
-	want = lifecycle.Policy{MaxRetries: 10, InitialDelay: 5 * time.Minute, MaxDelay: 24 * time.Hour, Multiplier: 2}
+	want = backoff.Policy{MaxRetries: 10, InitialDelay: 5 * time.Minute, MaxDelay: 24 * time.Hour, Multiplier: 2}
 	if diff := cmp.Diff(want, posting.Policy); diff != "" {
 		t.Errorf("without a policy: %s", diff)
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
@@ -56,7 +57,7 @@ func Due(row *v1alpha1.Delivery, now time.Time) (at time.Time, open bool) {
 		return time.Time{}, false
 	}
 	next := row.NextRetryTime
-	if next == nil || !believable.Coming(next.Time, now, maxHint) { // no rule of this package can have set it
+	if next == nil || !believable.Coming(next.Time, now, backoff.MaxHint) { // no rule of this package can have set it
 		return time.Time{}, true
 	}
 	return next.Time, true
@@ -247,7 +248,7 @@ func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome Deliv
 			row.Failure.Retryable = true
 		}
 		row.NextRetryTime = &metav1.Time{Time: settledAt(row, now)}
-		if asked := roundUp(now.Add(min(outcome.RetryAfter, maxHint))); row.NextRetryTime.Before(asked) {
+		if asked := roundUp(now.Add(min(outcome.RetryAfter, backoff.MaxHint))); row.NextRetryTime.Before(asked) {
 			row.NextRetryTime = asked
 		}
 	case policy.spent(row, now):

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
@@ -114,7 +115,7 @@ func Refusals(item *v1alpha1.FeedItem) []Refusal {
 // can have set (the clock was wrong when it was written, or somebody edited it) is not waited for.
 func notBefore(item *v1alpha1.FeedItem, now time.Time) time.Time {
 	next := item.Status.NextRetryTime
-	if item.Status.Phase != v1alpha1.PhaseDeferred || next == nil || !believable.Coming(next.Time, now, maxHint) {
+	if item.Status.Phase != v1alpha1.PhaseDeferred || next == nil || !believable.Coming(next.Time, now, backoff.MaxHint) {
 		return time.Time{}
 	}
 	return next.Time

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
@@ -21,7 +22,7 @@ const MaxNotificationAttempts = 5
 
 // notificationRetries is when a notification that failed is tried again: after 1, 2, 4 and 8 minutes, all within
 // the hour for which servers remember a key.
-var notificationRetries = Policy{InitialDelay: time.Minute, MaxDelay: 10 * time.Minute, Multiplier: 2}
+var notificationRetries = backoff.Policy{InitialDelay: time.Minute, MaxDelay: 10 * time.Minute, Multiplier: 2}
 
 // DeadLetter reports whether an item has failed for good since its status was the one before: also one
 // that had failed, was retried, and has failed again in one write.
@@ -76,7 +77,7 @@ func NotificationDue(row *v1alpha1.Notification, now time.Time) (at time.Time, o
 		return time.Time{}, false
 	}
 	next := row.NextRetryTime
-	if next == nil || !believable.Coming(next.Time, now, maxHint) { // no rule of this package can have set it
+	if next == nil || !believable.Coming(next.Time, now, backoff.MaxHint) { // no rule of this package can have set it
 		return time.Time{}, true
 	}
 	return next.Time, true
@@ -173,7 +174,7 @@ func (o *NotificationOutcome) note(row *v1alpha1.Notification, owner string, now
 		return
 	}
 	wait := notificationRetries.Delay(int(row.FailedAttempts)-1, owner+"/notify/"+row.Destination)
-	row.NextRetryTime = roundUp(now.Add(max(wait, min(o.RetryAfter, maxHint))))
+	row.NextRetryTime = roundUp(now.Add(max(wait, min(o.RetryAfter, backoff.MaxHint))))
 }
 
 // dropNotifications takes back what was not sent of the failure of an item that is worked on again.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
@@ -61,7 +62,7 @@ type AlreadyPosted struct{ Destination, URL string }
 // Settle writes the outcome of an attempt that ended now into the item's status. It changes
 // nothing but the status, and the same arguments always give the same status, so that it can be
 // done again on a newer version of the item.
-func Settle(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time) {
+func Settle(item *v1alpha1.FeedItem, outcome Outcome, policy backoff.Policy, now time.Time) {
 	status := &item.Status
 	outcome.RetryRequests.Apply(item, now)
 	outcome.failedTogether(now)
@@ -118,7 +119,7 @@ func noteAlreadyPosted(item *v1alpha1.FeedItem, posts []AlreadyPosted) {
 
 // judgedAgainst counts a verdict against the article like a failure: the page may change yet. At the
 // limit an article that is not worth a summary is done with; one that is not complete has failed.
-func judgedAgainst(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time) {
+func judgedAgainst(item *v1alpha1.FeedItem, outcome Outcome, policy backoff.Policy, now time.Time) {
 	if outcome.Verdict == nil {
 		outcome.Verdict = &v1alpha1.Screening{}
 	}
@@ -151,7 +152,7 @@ func explained(verdict *v1alpha1.Screening) string {
 }
 
 // Complete ends an item whose facts are all there, without another attempt.
-func Complete(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
+func Complete(item *v1alpha1.FeedItem, policy backoff.Policy, now time.Time) {
 	item.Status.LastCheckTime = &metav1.Time{Time: now}
 	finishDelivered(item)
 	setConditions(item, policy, now)
@@ -169,7 +170,7 @@ func finish(item *v1alpha1.FeedItem, reason v1alpha1.Reason) {
 	}
 }
 
-func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time) {
+func fail(item *v1alpha1.FeedItem, outcome Outcome, policy backoff.Policy, now time.Time) {
 	status := &item.Status
 	repeated := status.FirstFailureTime != nil && status.Failure != nil && status.Failure.Category == v1alpha1.CategoryUnknown
 	if status.FirstFailureTime == nil {
@@ -197,14 +198,14 @@ func fail(item *v1alpha1.FeedItem, outcome Outcome, policy Policy, now time.Time
 	status.Phase = v1alpha1.PhaseDeferred
 	status.Reason = outcome.Reason
 	wait := policy.Delay(int(status.RetryCount), string(item.UID))
-	wait = max(wait, min(outcome.RetryAfter, maxHint))
+	wait = max(wait, min(outcome.RetryAfter, backoff.MaxHint))
 	status.NextRetryTime = roundUp(now.Add(wait))
 }
 
 // FailedForGood reports whether a provider has failed for good at the summary of an item: it refuses it, or has failed for as many
 // retries as there are. While all others are down it is not asked again: they are waited for, which is no attempt (R3.6, R3.12).
 // A forced retry forgets it. Refused credentials are a matter of the provider, and not of the item.
-func FailedForGood(item *v1alpha1.FeedItem, provider string, policy Policy) bool {
+func FailedForGood(item *v1alpha1.FeedItem, provider string, policy backoff.Policy) bool {
 	at := slices.IndexFunc(item.Status.ProviderFailures, func(failed v1alpha1.ProviderFailure) bool { return failed.Name == provider })
 	if at < 0 || forced(item) {
 		return false
@@ -245,7 +246,7 @@ func finalReason(outcome Outcome, retryable bool) v1alpha1.Reason {
 // RetryNow prepares an item for a requested retry, or one for new credentials, before the attempt itself: the item is due
 // now. One that was finished starts anew, with its whole retry budget; what was skipped is judged
 // again. The token is noted with it, so that it never acts twice.
-func RetryNow(item *v1alpha1.FeedItem, policy Policy, now time.Time) {
+func RetryNow(item *v1alpha1.FeedItem, policy backoff.Policy, now time.Time) {
 	status := &item.Status
 	byPerson := forced(item)
 	reopen(item, now)

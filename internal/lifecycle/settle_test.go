@@ -4,7 +4,6 @@
 package lifecycle_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -14,12 +13,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 var (
 	created = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
-	usual   = lifecycle.PolicyOf(&v1alpha1.FeedSource{})
+	usual   = backoff.Of(&v1alpha1.FeedSource{})
 )
 
 func newItem(change ...func(*v1alpha1.FeedItem)) *v1alpha1.FeedItem {
@@ -177,47 +177,6 @@ func TestAnItemThatAlwaysFailsEndsAfterFiveRetries(t *testing.T) {
 	}
 }
 
-// R3.4
-func TestDelayKeepsItsBounds(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		policy   lifecycle.Policy
-		count    int
-		from, to time.Duration
-	}{
-		"the first wait":                       {usual, 0, 5 * time.Minute, 6 * time.Minute},
-		"the last wait of the usual policy":    {usual, 4, 80 * time.Minute, 96 * time.Minute},
-		"a wait above the cap":                 {usual, 9, 24 * time.Hour, 24 * time.Hour},
-		"a count that overflows":               {usual, math.MaxInt32, 24 * time.Hour, 24 * time.Hour},
-		"a count that somebody made negative":  {usual, -7, 5 * time.Minute, 6 * time.Minute},
-		"a multiplier of one":                  {lifecycle.Policy{InitialDelay: time.Minute, MaxDelay: time.Hour, Multiplier: 1}, 50, time.Minute, 72 * time.Second},
-		"no multiplier at all":                 {lifecycle.Policy{InitialDelay: time.Minute, MaxDelay: time.Hour}, 3, time.Minute, 72 * time.Second},
-		"an initial delay as long as the cap":  {lifecycle.Policy{InitialDelay: time.Hour, MaxDelay: time.Hour, Multiplier: 2}, 0, time.Hour, time.Hour},
-		"an initial delay of nothing at all":   {lifecycle.Policy{MaxDelay: time.Hour, Multiplier: 2}, 5, 0, 0},
-		"an infinite product of nothing (NaN)": {lifecycle.Policy{MaxDelay: time.Hour, Multiplier: 10}, math.MaxInt32, 0, time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, seed := range []string{"", "a", "b", "c", "0b0d7f8e"} {
-				if got := test.policy.Delay(test.count, seed); got < test.from || got > test.to {
-					t.Errorf("delay %s for %q, want %s to %s", got, seed, test.from, test.to)
-				}
-			}
-		})
-	}
-}
-
-func TestDelaySpreadsItems(t *testing.T) {
-	t.Parallel()
-	seen := map[time.Duration]bool{}
-	for seed := range 200 {
-		seen[usual.Delay(0, string(rune('a'+seed))).Truncate(time.Second)] = true
-	}
-	if len(seen) < 40 {
-		t.Errorf("200 items wait only %d different times", len(seen))
-	}
-}
-
 // R3.6: an item fails for good only if every provider has failed for good. While others were down, and
 // not asked, it is tried again, also where those that were asked have used up all retries.
 func TestNobodyFailsForGoodBeforeAllWereAsked(t *testing.T) {
@@ -327,7 +286,7 @@ func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 func TestNextRetryTimeIsAWholeSecondAndNeverEarly(t *testing.T) {
 	t.Parallel()
 	item := newItem()
-	policy := lifecycle.Policy{MaxRetries: 5, InitialDelay: time.Second, MaxDelay: time.Second, Multiplier: 1}
+	policy := backoff.Policy{MaxRetries: 5, InitialDelay: time.Second, MaxDelay: time.Second, Multiplier: 1}
 	now := created.Add(300 * time.Millisecond)
 	lifecycle.Settle(item, lifecycle.Outcome{Failure: failure(v1alpha1.CategoryAPI, true)}, policy, now)
 	next := item.Status.NextRetryTime.Time

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/believable"
 )
 
@@ -59,7 +60,7 @@ func repeatAt(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPo
 // to be posted again yet, or not any more.
 func Postpones(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy DeliveryPolicy, now time.Time) bool {
 	at := repeatAt(row, item, policy)
-	return row.State == v1alpha1.DeliveryIntent && (policy.spent(row, now) || at != nil && at.After(now) && believable.Coming(at.Time, now, maxHint))
+	return row.State == v1alpha1.DeliveryIntent && (policy.spent(row, now) || at != nil && at.After(now) && believable.Coming(at.Time, now, backoff.MaxHint))
 }
 
 // doubt is what is to be remembered of a delivery while it is posted again in the trust in its key:
@@ -120,7 +121,7 @@ func abandon(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, now time.Time) {
 
 // settledAt is from when on a delivery that may have been published is looked for.
 func settledAt(row *v1alpha1.Delivery, now time.Time) time.Time {
-	if row.NotAfter == nil || !believable.Coming(row.NotAfter.Time, now, maxHint) { // somebody has edited it, or had a wrong clock
+	if row.NotAfter == nil || !believable.Coming(row.NotAfter.Time, now, backoff.MaxHint) { // somebody has edited it, or had a wrong clock
 		return time.Time{}
 	}
 	return row.NotAfter.Add(SettleTime)

@@ -16,9 +16,9 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 )
@@ -88,12 +88,12 @@ func (p *Previewer) ask(ctx context.Context, item *v1alpha1.FeedItem, chain prov
 	if request.Screening != nil {
 		stage = v1alpha1.StageScreen
 	}
-	chain.Now, chain.Patience = p.Now, lifecycle.DefaultInPlace.MaxWait
+	chain.Now, chain.Patience = p.Now, backoff.DefaultInPlace.MaxWait
 	chain.Acquire = func(ctx context.Context, links []provider.Link) (provider.Call, error) {
 		return p.acquire(ctx, item.Namespace, links)
 	}
 	chain.Repeat = func(failed *failure.Error, calls int, waited time.Duration) (time.Duration, bool) {
-		return lifecycle.DefaultInPlace.Wait(stage, failed, calls, waited, item.Name)
+		return backoff.DefaultInPlace.Wait(stage, failed, calls, waited, item.Name)
 	}
 	var attempt provider.Attempt
 	for {

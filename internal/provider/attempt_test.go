@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
@@ -99,9 +99,9 @@ func TestAnAttemptThatWaits(t *testing.T) {
 				Links:    []provider.Link{{Name: "a", Provider: test.a}, {Name: "b", Provider: test.b}},
 				Acquire:  log.acquire,
 				Now:      func() time.Time { return clock },
-				Patience: lifecycle.DefaultInPlace.MaxWait,
+				Patience: backoff.DefaultInPlace.MaxWait,
 				Repeat: func(failed *failure.Error, calls int, waited time.Duration) (time.Duration, bool) {
-					return lifecycle.DefaultInPlace.Wait(v1alpha1.StageSummarize, failed, calls, waited, "an item")
+					return backoff.DefaultInPlace.Wait(v1alpha1.StageSummarize, failed, calls, waited, "an item")
 				},
 			}
 			var attempt provider.Attempt

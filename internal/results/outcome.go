@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -67,7 +68,7 @@ func (r *Results) Now() metav1.Time { return metav1.NewTime(r.Clock.Now()) }
 // have been another operator, and no right to post follows from it.
 func endedAlready(began, live *v1alpha1.FeedItem, outcome lifecycle.Outcome, source *v1alpha1.FeedSource, now time.Time) bool {
 	expected := began.DeepCopy()
-	lifecycle.Settle(expected, outcome, lifecycle.PolicyOf(source), now.Truncate(time.Second)) // as the API keeps it
+	lifecycle.Settle(expected, outcome, backoff.Of(source), now.Truncate(time.Second)) // as the API keeps it
 	return live.Terminal() && lifecycle.SameAttempt(expected, live)
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -73,7 +74,7 @@ func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, out
 			return false
 		}
 		history = live.Status.History
-		lifecycle.Settle(live, outcome, lifecycle.PolicyOf(a.source), a.at)
+		lifecycle.Settle(live, outcome, backoff.Of(a.source), a.at)
 		settled = live
 		return true
 	})

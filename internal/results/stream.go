@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
@@ -16,7 +17,7 @@ import (
 func (r *Results) streamAttempt(history []v1alpha1.HistoryEntry, before, after *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	outcome lifecycle.Outcome, now time.Time,
 ) {
-	attempt := telemetry.Attempt{Began: outcome.Began, MaxRetries: lifecycle.PolicyOf(source).MaxRetries}
+	attempt := telemetry.Attempt{Began: outcome.Began, MaxRetries: backoff.Of(source).MaxRetries}
 	for _, failed := range outcome.ProviderFailures {
 		if outcome.Summary != nil && outcome.Summary.Provider == failed.Name {
 			continue // it has succeeded when it was called again

@@ -25,7 +25,7 @@ func retryAfter(category v1alpha1.Category, wait time.Duration) *failure.Error {
 	return &failure.Error{Category: category, RetryAfter: wait}
 }
 
-func quota(wait time.Duration) *failure.Error {
+func outOfQuota(wait time.Duration) *failure.Error {
 	return &failure.Error{Category: v1alpha1.CategoryRateLimit, Quota: true, RetryAfter: wait}
 }
 
@@ -78,14 +78,14 @@ func TestFailed(t *testing.T) {
 		"a count at the end of the integers does not overflow":   {cooling(0, math.MaxInt), failed(rateLimit), cooling(300*time.Second, 1<<20+1)},
 		"the clock went back: it waits longer, and goes no less": {cooling(48*time.Hour, 1), failed(rateLimit), cooling(48*time.Hour, 1)},
 
-		"the first spent quota cools down for 1 h":      {ready(0), quota(0), spent(time.Hour, 1)},
-		"the second in a row for 2 h":                   {spent(0, 1), quota(0), spent(2*time.Hour, 2)},
-		"the sixth for no more than 24 h":               {spent(0, 5), quota(0), spent(24*time.Hour, 6)},
-		"or until the time the provider names":          {spent(0, 5), quota(20 * time.Minute), spent(20*time.Minute, 6)},
-		"rate limits before do not count for the quota": {cooling(0, 6), quota(0), spent(time.Hour, 1)},
-		"it takes over from a short cool-down":          {cooling(4*time.Second, 3), quota(0), spent(time.Hour, 1)},
-		"it does not end an open circuit sooner":        {open(time.Minute, 5), quota(time.Second), spent(time.Minute, 1)},
-		"calls that meet it together count once":        {spent(time.Hour, 1), quota(0), spent(time.Hour, 1)},
+		"the first spent quota cools down for 1 h":      {ready(0), outOfQuota(0), spent(time.Hour, 1)},
+		"the second in a row for 2 h":                   {spent(0, 1), outOfQuota(0), spent(2*time.Hour, 2)},
+		"the sixth for no more than 24 h":               {spent(0, 5), outOfQuota(0), spent(24*time.Hour, 6)},
+		"or until the time the provider names":          {spent(0, 5), outOfQuota(20 * time.Minute), spent(20*time.Minute, 6)},
+		"rate limits before do not count for the quota": {cooling(0, 6), outOfQuota(0), spent(time.Hour, 1)},
+		"it takes over from a short cool-down":          {cooling(4*time.Second, 3), outOfQuota(0), spent(time.Hour, 1)},
+		"it does not end an open circuit sooner":        {open(time.Minute, 5), outOfQuota(time.Second), spent(time.Minute, 1)},
+		"calls that meet it together count once":        {spent(time.Hour, 1), outOfQuota(0), spent(time.Hour, 1)},
 
 		"four failures in a row change nothing else":           {ready(3), failed(network), ready(4)},
 		"the empty state is ready":                             {Availability{}, failed(api), ready(1)},

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/quota"
 )
 
 // machine drives a Schedule at random, and checks after every step what must always hold.
@@ -206,7 +207,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			m.s.TokensWritten(id, m.s.Tokens(id, true))
 		},
 		"restore tokens": func(t *rapid.T) {
-			m.s.RestoreTokens(rapid.SampledFrom(machineResources).Draw(t, "resource"), Tokens{
+			m.s.RestoreTokens(rapid.SampledFrom(machineResources).Draw(t, "resource"), quota.Tokens{
 				Day: time.Now().UTC().Truncate(day), Reserved: rapid.SampledFrom([]int64{0, 100, 1000}).Draw(t, "reserved"),
 			})
 		},

@@ -77,7 +77,7 @@ func (m *machine) check(*rapid.T) {
 		if r.shared != nil {
 			checkParts(id, r, r.shared, now)
 		}
-		if m.s.open && len(r.line) > 0 && r.standing(now, Owner{}) == busy && r.availability.Remaining(now) == 0 && !r.full() && !r.budget.asked &&
+		if m.s.open && len(r.line) > 0 && r.standing(now, Owner{}) == busy && r.availability.Remaining(now) == 0 && !r.full() && !r.budget.Asked &&
 			needsFurther(r, now) {
 			broken("%s: nobody reserves the tokens that %s waits for", id, r.line[0].request.waiter.key)
 		}
@@ -140,7 +140,7 @@ func checkParts(id Resource, r *resource, p *part, now time.Time) (waiting, inUs
 
 // needsFurther reports whether a call could begin if more tokens were reserved.
 func needsFurther(r *resource, now time.Time) bool {
-	_, needed := r.budget.further(now)
+	_, needed := r.budget.Further(now)
 	return needed
 }
 

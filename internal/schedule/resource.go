@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"github.com/feed-operator/feed-operator/internal/quota"
 )
 
 // Kind is a kind of resource.
@@ -73,7 +75,7 @@ type resource struct {
 	availability Availability
 
 	pace   pace
-	budget budget
+	budget quota.Budget
 	inUse  int            // tickets and reservations
 	probe  *Ticket        // the one call that an open circuit lets through
 	line   line           // who waits, where it is not shared
@@ -100,12 +102,12 @@ func (r *resource) standing(now time.Time, owner Owner) standing {
 	switch {
 	case r.probing():
 		return down
-	case r.budget.spent(now):
-		if r.budget.ends().Sub(now) >= patience {
+	case r.budget.Spent(now):
+		if r.budget.Ends().Sub(now) >= patience {
 			return down
 		}
 		return busy
-	case !r.room(owner), !r.budget.allows(now), r.pace.wait(now) > 0:
+	case !r.room(owner), !r.budget.Allows(now), r.pace.wait(now) > 0:
 		return busy
 	}
 	return free
@@ -134,15 +136,15 @@ func (r *resource) changesForAll(now time.Time) time.Time {
 		return r.availability.Until
 	case r.probing():
 		return time.Time{}
-	case r.budget.spent(now):
-		return r.budget.ends()
+	case r.budget.Spent(now):
+		return r.budget.Ends()
 	case r.full():
 		return time.Time{}
-	case !r.budget.allows(now):
-		if _, needed := r.budget.further(now); needed {
+	case !r.budget.Allows(now):
+		if _, needed := r.budget.Further(now); needed {
 			return time.Time{} // once they are written down
 		}
-		return r.budget.ends()
+		return r.budget.Ends()
 	}
 	if wait := r.pace.wait(now); wait > 0 {
 		return now.Add(wait)
@@ -156,14 +158,14 @@ func (r *resource) forgettable(now time.Time) bool {
 		return false
 	}
 	if !r.known { // its availability may have been restored before it is configured
-		return r.budget.empty() && (r.availability == Availability{} || r.availability == Availability{State: StateReady})
+		return r.budget.Empty() && (r.availability == Availability{} || r.availability == Availability{State: StateReady})
 	}
 	return r.availability.Remaining(now) == 0 && r.pace.wait(now) == 0
 }
 
 // acquire takes a slot and a token of a resource that is free.
 func (r *resource) acquire(s *Schedule, owner Owner, now time.Time) *Ticket {
-	ticket := &Ticket{schedule: s, resource: r, owner: owner, token: r.pace.spend(now), promised: r.budget.begin()}
+	ticket := &Ticket{schedule: s, resource: r, owner: owner, token: r.pace.spend(now), promised: r.budget.Begin()}
 	r.inUse++
 	if r.shared != nil {
 		s.given++
@@ -194,7 +196,7 @@ func (r *resource) putBack(ticket *Ticket, spent bool) {
 		ticket.part.reorder()
 		r.tidy(ticket.part)
 	}
-	r.budget.end(ticket.promised)
+	r.budget.End(ticket.promised)
 	if r.probe == ticket {
 		r.probe = nil
 	}
@@ -219,7 +221,7 @@ func (r *resource) setLimit(limit Limit) {
 	}
 	r.limit = limit
 	r.pace.change(limit.interval())
-	r.budget.perDay, r.budget.asked = min(limit.TokensPerDay, mostTokens), false
+	r.budget.SetLimit(limit.TokensPerDay)
 }
 
 // waiting is until when the resource must be waited for, and why, for a person to read.
@@ -243,11 +245,11 @@ func (r *resource) waiting(now time.Time) (until time.Time, known bool, why stri
 		return until, known, because("is cooling down")
 	case r.probing():
 		return until, known, because("is being probed after failures")
-	case r.budget.spent(now):
+	case r.budget.Spent(now):
 		return until, known, because("has used up its tokens of the day")
 	case r.full():
 		return until, known, because(fmt.Sprintf("has %d calls under way, as many as it may", r.inUse))
-	case !r.budget.allows(now):
+	case !r.budget.Allows(now):
 		return until, known, because("waits until tokens are reserved")
 	case known:
 		return until, known, because("has had its calls for now (" + r.limit.String() + ")")

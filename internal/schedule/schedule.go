@@ -91,12 +91,12 @@ func (s *Schedule) Withhold(id Resource) {
 func (s *Schedule) Remove(id Resource) {
 	s.locked(func(now time.Time) {
 		r := s.find(id)
-		if !r.explicit && r.availability == (Availability{}) && r.budget.empty() {
+		if !r.explicit && r.availability == (Availability{}) && r.budget.Empty() {
 			return // it is unknown already
 		}
 		limit, known := s.defaults[id.Kind]
 		r.explicit, r.known, r.availability = false, known, Availability{}
-		r.budget.forget()
+		r.budget.Forget()
 		r.setLimit(limit)
 		s.availabilityChanged(r, Owner{}, now)
 	})

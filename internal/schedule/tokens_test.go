@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/quota"
 )
 
 // writesTokens is what a controller does: it writes down what is asked for, after a moment.
@@ -24,6 +25,8 @@ func (w *world) writesTokens(writes *atomic.Int32) {
 		}()
 	})
 }
+
+const day = 24 * time.Hour
 
 // R2.3, R3.9, R3.12: a queue that needs four days of tokens. Each day is used to the last call that
 // fits, begins at midnight to the moment, keeps the order, and costs few writes and wakes.
@@ -138,18 +141,19 @@ func TestCallsWithoutACountOfTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(nil)
 		w.Configure(gemini, Limit{TokensPerDay: 1_000_000})
-		w.TokensWritten(gemini, Tokens{Day: time.Now().UTC().Truncate(day), Reserved: 500_000})
+		w.TokensWritten(gemini, quota.Tokens{Day: time.Now().UTC().Truncate(day), Reserved: 500_000})
 		w.Open()
+		const thought = 4000 // what a call costs of which nobody has said so
 		for _, step := range []struct {
 			end  func(*Ticket)
 			want int64
 		}{
 			{func(ticket *Ticket) { ticket.Failed(failed(v1alpha1.CategoryNetwork)) }, 0},
-			{func(ticket *Ticket) { ticket.Succeeded() }, firstEstimate},
-			{func(ticket *Ticket) { ticket.Done() }, firstEstimate},
-			{func(ticket *Ticket) { ticket.Cancel() }, firstEstimate},
-			{func(ticket *Ticket) { ticket.Used(7000); ticket.Succeeded() }, firstEstimate + 7000},
-			{func(ticket *Ticket) { ticket.Succeeded(); ticket.Used(50) }, firstEstimate + 14_000},
+			{func(ticket *Ticket) { ticket.Succeeded() }, thought},
+			{func(ticket *Ticket) { ticket.Done() }, thought},
+			{func(ticket *Ticket) { ticket.Cancel() }, thought},
+			{func(ticket *Ticket) { ticket.Used(7000); ticket.Succeeded() }, thought + 7000},
+			{func(ticket *Ticket) { ticket.Succeeded(); ticket.Used(50) }, thought + 14_000},
 		} {
 			turn := w.Enter("key")
 			ticket, ok := turn.Acquire(published(1), gemini)
@@ -173,7 +177,7 @@ func TestRestoredTokensWaitForTheirProvider(t *testing.T) {
 		w := newWorld(nil)
 		w.Open()
 		today := time.Now().UTC().Truncate(day)
-		w.RestoreTokens(gemini, Tokens{Day: today, Used: 10, Reserved: 1000})
+		w.RestoreTokens(gemini, quota.Tokens{Day: today, Used: 10, Reserved: 1000})
 		w.Configure(gemini, Limit{TokensPerDay: 1000})
 		if _, spent := w.TokensSpent(gemini); !spent {
 			t.Error("forgotten")

@@ -265,8 +265,8 @@ func (t *Ticket) Done() {
 // written down.
 func (t *Ticket) Succeeded() Availability {
 	return t.report(func(a Availability, now time.Time) Availability {
-		if b := &t.resource.budget; b.perDay > 0 && !t.counted {
-			b.use(now, b.call())
+		if b := &t.resource.budget; b.PerDay > 0 && !t.counted {
+			b.Use(now, b.Call())
 		}
 		return a.Succeeded(now)
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/quota"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -34,7 +35,7 @@ func (s *Services) RestoreTokens(id schedule.Resource, held *v1alpha1.TokensToda
 	if err != nil {
 		began = s.clock.Now().UTC().Truncate(24 * time.Hour)
 	}
-	s.Schedule.RestoreTokens(id, schedule.Tokens{Day: began, Used: held.Used, Reserved: held.Reserved})
+	s.Schedule.RestoreTokens(id, quota.Tokens{Day: began, Used: held.Used, Reserved: held.Reserved})
 }
 
 // KeepPace has a service that was called before a restart called again with its distance from now:

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/quota"
 )
 
 // Tally is what calls have come to since the status was written.
@@ -25,7 +25,7 @@ type Tally struct {
 	Posts    int64
 	LastPost time.Time
 	// Today is what is to be written of the tokens of the day. It is not a count since.
-	Today schedule.Tokens
+	Today quota.Tokens
 }
 
 // most is where the counters of a status stop. Up to 2^53 a number of JSON is the same for whoever reads it,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/quota"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -37,7 +38,7 @@ func TokensReadiness(until time.Time, spent bool, availability schedule.Availabi
 
 // TokensTodayOf is how a status holds the tokens of a day, beside what it holds already: a block
 // that another operator has reserved today may have been used by that one.
-func TokensTodayOf(known schedule.Tokens, held *v1alpha1.TokensToday) *v1alpha1.TokensToday {
+func TokensTodayOf(known quota.Tokens, held *v1alpha1.TokensToday) *v1alpha1.TokensToday {
 	today := &v1alpha1.TokensToday{Day: known.Day.Format(time.DateOnly), Used: known.Used, Reserved: known.Reserved}
 	if held != nil && held.Day == today.Day {
 		today.Reserved = max(today.Reserved, min(held.Reserved, most))

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schedule
+package quota
 
 import (
 	"math"
@@ -26,51 +26,51 @@ func TestATokenBudget(t *testing.T) {
 	}
 	today := func(used, reserved int64) Tokens { return Tokens{someDay, used, reserved} }
 	for name, test := range map[string]struct {
-		budget   budget
+		budget   Budget
 		at       time.Time // midday
 		inFlight int
 		want     says
 	}{
-		"no limit allows everything":                {budget: budget{Tokens: today(1e9, 0)}, inFlight: 9, want: says{Allows: true}},
-		"the first call of a day waits for a block": {budget: budget{perDay: 1_000_000}, want: says{Further: 50_000}},
-		"what is reserved may be spent":             {budget: budget{perDay: 1_000_000, Tokens: today(40_000, 50_000)}, want: says{Allows: true}},
-		"not more than that":                        {budget: budget{perDay: 1_000_000, Tokens: today(46_001, 50_000)}, want: says{Further: 100_000}},
-		"calls under way have their share":          {budget: budget{perDay: 1_000_000, Tokens: today(40_000, 50_000)}, inFlight: 2, want: says{Further: 100_000}},
-		"a call is as large as the largest":         {budget: budget{perDay: 1_000_000, largest: 10_001, Tokens: today(40_000, 50_000)}, want: says{Further: 100_000}},
-		"a block holds one call at least":           {budget: budget{perDay: 1_000_000, largest: 70_000}, want: says{Further: 70_000}},
-		"the last block is what is left":            {budget: budget{perDay: 1_000_000, Tokens: today(980_000, 980_000)}, want: says{Further: 1_000_000}},
-		"the last call":                             {budget: budget{perDay: 1_000_000, Tokens: today(996_000, 1_000_000)}, want: says{Allows: true}},
-		"too little is left for a call":             {budget: budget{perDay: 1_000_000, Tokens: today(996_001, 1_000_000)}, want: says{Spent: true}},
-		"nobody knows while calls are under way":    {budget: budget{perDay: 1_000_000, Tokens: today(995_000, 1_000_000)}, inFlight: 1, want: says{}},
-		"a call that is larger than a day is made":  {budget: budget{perDay: 100, largest: 5000}, want: says{Further: 100}},
-		"once":                 {budget: budget{perDay: 100, largest: 5000, Tokens: today(1, 100)}, want: says{Spent: true}},
-		"a limit of one token": {budget: budget{perDay: 1}, want: says{Further: 1}},
-		"a limit that was lowered below what is used":      {budget: budget{perDay: 1000, Tokens: today(2000, 50_000)}, want: says{Spent: true}},
-		"a limit that was lowered below what is reserved":  {budget: budget{perDay: 1000, largest: 100, Tokens: today(200, 50_000)}, want: says{Allows: true}},
-		"the last moment of the day":                       {budget: budget{perDay: 100, Tokens: today(100, 100)}, at: someDay.Add(24*time.Hour - 1), want: says{Spent: true}},
-		"the next day counts anew":                         {budget: budget{perDay: 100, Tokens: today(100, 100)}, at: someDay.Add(24 * time.Hour), want: says{Further: 5}},
-		"a clock that goes back over midnight":             {budget: budget{perDay: 100, Tokens: today(100, 100)}, at: someDay.Add(-1), want: says{Spent: true}},
-		"a clock that was years ahead ends with today":     {budget: budget{perDay: 100, Tokens: Tokens{someDay.AddDate(5, 0, 0), 100, 100}}, want: says{Spent: true}},
-		"a clock in a zone of its own has the same day":    {budget: budget{perDay: 100, Tokens: today(100, 100)}, at: midday.In(time.FixedZone("", 14*3600)), want: says{Spent: true}},
-		"numbers as large as can be":                       {budget: budget{perDay: mostTokens, largest: mostTokens, Tokens: today(mostTokens, mostTokens)}, want: says{Spent: true}},
-		"as large as can be, with calls under way as well": {budget: budget{perDay: mostTokens, largest: mostTokens, Tokens: today(mostTokens, mostTokens)}, inFlight: 1000, want: says{}},
+		"no limit allows everything":                {budget: Budget{Tokens: today(1e9, 0)}, inFlight: 9, want: says{Allows: true}},
+		"the first call of a day waits for a block": {budget: Budget{PerDay: 1_000_000}, want: says{Further: 50_000}},
+		"what is reserved may be spent":             {budget: Budget{PerDay: 1_000_000, Tokens: today(40_000, 50_000)}, want: says{Allows: true}},
+		"not more than that":                        {budget: Budget{PerDay: 1_000_000, Tokens: today(46_001, 50_000)}, want: says{Further: 100_000}},
+		"calls under way have their share":          {budget: Budget{PerDay: 1_000_000, Tokens: today(40_000, 50_000)}, inFlight: 2, want: says{Further: 100_000}},
+		"a call is as large as the largest":         {budget: Budget{PerDay: 1_000_000, largest: 10_001, Tokens: today(40_000, 50_000)}, want: says{Further: 100_000}},
+		"a block holds one call at least":           {budget: Budget{PerDay: 1_000_000, largest: 70_000}, want: says{Further: 70_000}},
+		"the last block is what is left":            {budget: Budget{PerDay: 1_000_000, Tokens: today(980_000, 980_000)}, want: says{Further: 1_000_000}},
+		"the last call":                             {budget: Budget{PerDay: 1_000_000, Tokens: today(996_000, 1_000_000)}, want: says{Allows: true}},
+		"too little is left for a call":             {budget: Budget{PerDay: 1_000_000, Tokens: today(996_001, 1_000_000)}, want: says{Spent: true}},
+		"nobody knows while calls are under way":    {budget: Budget{PerDay: 1_000_000, Tokens: today(995_000, 1_000_000)}, inFlight: 1, want: says{}},
+		"a call that is larger than a day is made":  {budget: Budget{PerDay: 100, largest: 5000}, want: says{Further: 100}},
+		"once":                 {budget: Budget{PerDay: 100, largest: 5000, Tokens: today(1, 100)}, want: says{Spent: true}},
+		"a limit of one token": {budget: Budget{PerDay: 1}, want: says{Further: 1}},
+		"a limit that was lowered below what is used":      {budget: Budget{PerDay: 1000, Tokens: today(2000, 50_000)}, want: says{Spent: true}},
+		"a limit that was lowered below what is reserved":  {budget: Budget{PerDay: 1000, largest: 100, Tokens: today(200, 50_000)}, want: says{Allows: true}},
+		"the last moment of the day":                       {budget: Budget{PerDay: 100, Tokens: today(100, 100)}, at: someDay.Add(24*time.Hour - 1), want: says{Spent: true}},
+		"the next day counts anew":                         {budget: Budget{PerDay: 100, Tokens: today(100, 100)}, at: someDay.Add(24 * time.Hour), want: says{Further: 5}},
+		"a clock that goes back over midnight":             {budget: Budget{PerDay: 100, Tokens: today(100, 100)}, at: someDay.Add(-1), want: says{Spent: true}},
+		"a clock that was years ahead ends with today":     {budget: Budget{PerDay: 100, Tokens: Tokens{someDay.AddDate(5, 0, 0), 100, 100}}, want: says{Spent: true}},
+		"a clock in a zone of its own has the same day":    {budget: Budget{PerDay: 100, Tokens: today(100, 100)}, at: midday.In(time.FixedZone("", 14*3600)), want: says{Spent: true}},
+		"numbers as large as can be":                       {budget: Budget{PerDay: mostTokens, largest: mostTokens, Tokens: today(mostTokens, mostTokens)}, want: says{Spent: true}},
+		"as large as can be, with calls under way as well": {budget: Budget{PerDay: mostTokens, largest: mostTokens, Tokens: today(mostTokens, mostTokens)}, inFlight: 1000, want: says{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, at := test.budget, test.at
 			for range test.inFlight {
-				b.begin()
+				b.Begin()
 			}
 			if at.IsZero() {
 				at = midday
 			}
 			var got says
-			got.Allows, got.Spent = b.allows(at), b.spent(at)
-			got.Further, _ = b.further(at)
+			got.Allows, got.Spent = b.Allows(at), b.Spent(at)
+			got.Further, _ = b.Further(at)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if ends := b.ends(); got.Spent && (!ends.After(at) || ends.Sub(at) > 48*time.Hour) {
+			if ends := b.Ends(); got.Spent && (!ends.After(at) || ends.Sub(at) > 48*time.Hour) {
 				t.Errorf("it ends at %s, seen at %s", ends, at)
 			}
 		})
@@ -96,8 +96,8 @@ func TestTokensThatAreRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := budget{perDay: 1000}
-			b.restore(test.held)
+			b := Budget{PerDay: 1000}
+			b.Restore(test.held)
 			b.on(midday)
 			if diff := cmp.Diff(test.want, b.Tokens); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -113,7 +113,7 @@ func TestATokenBudgetIsKept(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		perDay := rapid.Int64Range(1, 2_000_000).Draw(t, "per day")
-		b := budget{perDay: perDay}
+		b := Budget{PerDay: perDay}
 		var written Tokens
 		type call struct{ cost, thought int64 }
 		var underWay []call
@@ -126,8 +126,8 @@ func TestATokenBudgetIsKept(t *testing.T) {
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1, 2, 3, 4: // a call begins
-				if !b.allows(midday) {
-					reserved, needed := b.further(midday)
+				if !b.Allows(midday) {
+					reserved, needed := b.Further(midday)
 					if !needed {
 						continue
 					}
@@ -135,21 +135,21 @@ func TestATokenBudgetIsKept(t *testing.T) {
 						t.Fatalf("reserved %d after %d, of %d", reserved, b.Reserved, perDay)
 					}
 					written = Tokens{someDay, b.Used, reserved}
-					b.reserve(midday, written)
+					b.Reserve(midday, written)
 					blocks++
 				}
-				if !b.allows(midday) {
+				if !b.Allows(midday) {
 					t.Fatalf("a block was no help: %+v with %d under way", b, len(underWay))
 				}
 				cost := rapid.Int64Range(1, 20_000).Draw(t, "cost")
-				underWay = append(underWay, call{cost, b.begin()})
+				underWay = append(underWay, call{cost, b.Begin()})
 			case 5, 6, 7, 8: // a call ends
 				if len(underWay) == 0 {
 					continue
 				}
 				pay(underWay[0])
-				b.use(midday, underWay[0].cost)
-				b.end(underWay[0].thought)
+				b.Use(midday, underWay[0].cost)
+				b.End(underWay[0].thought)
 				underWay = underWay[1:]
 			case 9: // a crash
 				if rapid.IntRange(0, 20).Draw(t, "crash") > 0 {
@@ -159,8 +159,8 @@ func TestATokenBudgetIsKept(t *testing.T) {
 					pay(ended)
 				}
 				underWay = nil
-				b = budget{perDay: perDay}
-				b.restore(written)
+				b = Budget{PerDay: perDay}
+				b.Restore(written)
 			}
 			if spent > perDay+beyond {
 				t.Fatalf("%d spent of %d, of which %d could not be foreseen", spent, perDay, beyond)

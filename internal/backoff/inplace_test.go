@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package lifecycle_test
+package backoff_test
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/backoff"
 	failures "github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 // R3.3: up to three more calls for Network (1, 2, 4 s) and API (0.5, 1, 2 s at providers; 1, 2, 4 s for
@@ -53,7 +53,7 @@ func TestWaitInPlace(t *testing.T) {
 	for what, test := range tests {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			wait, again := lifecycle.DefaultInPlace.Wait(test.stage, test.failed, test.calls, test.waited, "an item")
+			wait, again := backoff.DefaultInPlace.Wait(test.stage, test.failed, test.calls, test.waited, "an item")
 			if again != (test.want > 0) {
 				t.Fatalf("repeated: %v after %s, want a wait of %s", again, wait, test.want)
 			}
@@ -62,7 +62,7 @@ func TestWaitInPlace(t *testing.T) {
 			}
 		})
 	}
-	if _, again := (lifecycle.InPlace{}).Wait(v1alpha1.StageSummarize, of(v1alpha1.CategoryNetwork), 1, 0, ""); again {
+	if _, again := (backoff.InPlace{}).Wait(v1alpha1.StageSummarize, of(v1alpha1.CategoryNetwork), 1, 0, ""); again {
 		t.Error("repeated without a policy")
 	}
 }
@@ -78,7 +78,7 @@ func TestWaitingInPlaceIsBounded(t *testing.T) {
 		for range 5 { // as many providers
 			for calls := 1; ; calls++ {
 				category := rapid.SampledFrom([]v1alpha1.Category{v1alpha1.CategoryNetwork, v1alpha1.CategoryAPI}).Draw(t, "category")
-				wait, again := lifecycle.DefaultInPlace.Wait(stage, failures.New(category, "", "It failed."), calls, waited, seed)
+				wait, again := backoff.DefaultInPlace.Wait(stage, failures.New(category, "", "It failed."), calls, waited, seed)
 				if !again {
 					break
 				}
@@ -96,7 +96,7 @@ func TestWaitingInPlaceIsBounded(t *testing.T) {
 	if len(waits) < 50 {
 		t.Errorf("only %d different waits", len(waits))
 	}
-	absurd := lifecycle.InPlace{Repeats: math.MaxInt, MaxWait: math.MaxInt64}
+	absurd := backoff.InPlace{Repeats: math.MaxInt, MaxWait: math.MaxInt64}
 	if wait, _ := absurd.Wait(v1alpha1.StageDeliver, failures.New(v1alpha1.CategoryNetwork, "", "It failed."), math.MaxInt, 0, ""); wait <= 0 {
 		t.Errorf("a wait of %s", wait)
 	}

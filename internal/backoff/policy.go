@@ -1,20 +1,21 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package lifecycle
+// Package backoff says how long to wait after a failure: between the attempts at an item or a delivery, and between the calls of one attempt.
+//
+// It is arithmetic. It must never know what has failed, nor when.
+package backoff
 
 import (
 	"fmt"
 	"hash/fnv"
 	"math"
 	"time"
-
-	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// maxHint bounds how far a server's Retry-After can move a retry, so that a nonsensical one does
+// MaxHint bounds how far a server's Retry-After can move a retry, so that a nonsensical one does
 // not park an item for years.
-const maxHint = 7 * 24 * time.Hour
+const MaxHint = 7 * 24 * time.Hour
 
 // maxJitter is how much longer than promised a wait may become, as a part of the wait.
 const maxJitter = 0.2
@@ -31,11 +32,15 @@ type Policy struct {
 	Multiplier int
 }
 
-// PolicyOf returns the policy that a source's spec asks for.
-func PolicyOf(source *v1alpha1.FeedSource) Policy {
-	initial, longest, multiplier := source.RetryDelays()
+// Of returns the policy that the spec of a source or a destination asks for.
+func Of(spec interface {
+	MaxRetries() int
+	RetryDelays() (initial, longest time.Duration, multiplier int)
+},
+) Policy {
+	initial, longest, multiplier := spec.RetryDelays()
 	return Policy{
-		MaxRetries:   source.MaxRetries(),
+		MaxRetries:   spec.MaxRetries(),
 		InitialDelay: initial,
 		MaxDelay:     longest,
 		Multiplier:   multiplier,
