@@ -37,17 +37,13 @@ func (w *sourceState) compileFilters(source *v1alpha1.FeedSource) (*filter.Set, 
 	return w.filters.set, w.filters.invalid
 }
 
-// refuseFilters reports that the feed is not polled because a filter cannot work: what it would let
+// filtersInvalid is that the feed is not polled because a filter cannot work: what it would let
 // through could not be taken back, and what it would drop would never come again.
-func (r *Reconciler) refuseFilters(ctx context.Context, source *v1alpha1.FeedSource, invalid error) error {
-	generation := source.Generation
-	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Readiness{
-			Reason: v1alpha1.ReasonInvalidFilter, Stalled: true,
-			Message: "The feed is not polled until its filters are corrected: " + strings.ReplaceAll(invalid.Error(), "\n", "; "),
-		}, r.Clock.Now())
-	})
+func filtersInvalid(invalid error) conditions.Readiness {
+	return conditions.Readiness{
+		Reason: v1alpha1.ReasonInvalidFilter, Stalled: true,
+		Message: "The feed is not polled until its filters are corrected: " + strings.ReplaceAll(invalid.Error(), "\n", "; "),
+	}
 }
 
 // filterNew asks the filters about entries that were never seen. An error says that the operator is

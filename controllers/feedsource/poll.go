@@ -100,7 +100,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 	switch {
 	case err != nil:
 		watch.validators = nil
-		err = errors.Join(err, r.creationFailed(ctx, source, err, found.held, now.Add(redoAfter(source, err, watch.failedWrites)), now))
+		err = errors.Join(err, r.creationFailed(ctx, source, err, found.held, now.Add(redoAfter(source, err, watch.failedWrites))))
 	case feedErr != nil:
 		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
 		err = r.pollFailed(ctx, source, token, feedErr, now)

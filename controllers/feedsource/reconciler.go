@@ -136,7 +136,7 @@ func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource,
 	}
 	if outdated := r.Recordable.Why(crdcheck.KindSource, crdcheck.KindMemory, crdcheck.KindItem); outdated != "" {
 		watch.redo = now // once it can be
-		return true, ctrl.Result{}, r.refuseOutdated(ctx, source, outdated)
+		return true, ctrl.Result{}, r.writeReadiness(ctx, source, conditions.Readiness{Reason: v1alpha1.ReasonCRDOutdated, Stalled: true, Message: outdated})
 	}
 	if watch.lastPoll.IsZero() && conditions.Ready(source.Status.Conditions).Reason == v1alpha1.ReasonCRDOutdated {
 		watch.redo = now // an operator before this one could not
@@ -145,9 +145,11 @@ func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource,
 	switch _, invalid := watch.compileFilters(source); {
 	case ended(source):
 	case secrets.SentInClear(source):
-		refused = r.refuseInsecure(ctx, source)
+		refused = r.writeReadiness(ctx, source, conditions.Readiness{
+			Reason: v1alpha1.ReasonInsecureCredentials, Stalled: true, Message: derive.InsecureCredentials,
+		})
 	case invalid != nil:
-		refused = r.refuseFilters(ctx, source, invalid)
+		refused = r.writeReadiness(ctx, source, filtersInvalid(invalid))
 	default:
 		return false, ctrl.Result{}, nil
 	}
@@ -245,21 +247,12 @@ func alignPoll(poll time.Time) time.Time {
 	return poll.Add(pollAlignment - 1).Truncate(pollAlignment)
 }
 
-// write changes the status, on the live object if the cached one has become old. Where another source has the name by now, nothing is
-// written, and the source stays the one that was polled: what goes on with it says nothing of the other one.
+// write changes the status, on the live object if the cached one has become old; nothing of a source that is gone.
 func (r *Reconciler) write(ctx context.Context, source *v1alpha1.FeedSource, change func(*v1alpha1.FeedSource)) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	written := *source
-	err := record.Write(ctx, r.Client, r.Live, &written, func(live *v1alpha1.FeedSource) bool {
-		if live.UID != source.UID {
-			return false
-		}
+	return client.IgnoreNotFound(record.Write(ctx, r.Client, r.Live, source, func(live *v1alpha1.FeedSource) bool {
 		change(live)
 		return true
-	})
-	if written.UID == source.UID {
-		*source = written
-	}
-	return client.IgnoreNotFound(err)
+	}))
 }

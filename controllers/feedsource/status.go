@@ -77,13 +77,9 @@ func hasPoll(status *v1alpha1.FeedSourceStatus, token string, at time.Time) bool
 
 // creationFailed reports that the feed was read and that its entries could not become items.
 // Waiting is how many of them are known to wait in the feed, until next.
-func (r *Reconciler) creationFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next, now time.Time) error {
-	generation := source.Generation
+func (r *Reconciler) creationFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next time.Time) error {
 	reason, message := whyNotCreated(err, waiting, next)
-	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Readiness{Reason: reason, Message: message, Retrying: true}, now)
-	})
+	return r.writeReadiness(ctx, source, conditions.Readiness{Reason: reason, Message: message, Retrying: true})
 }
 
 // credentialsMissing records that the feed cannot be asked for, and looks again soon. It is no
@@ -93,48 +89,31 @@ func (r *Reconciler) credentialsMissing(ctx context.Context, source *v1alpha1.Fe
 	if !ok {
 		return time.Time{}, err
 	}
-	now, generation := r.Clock.Now(), source.Generation
-	watch.generation, watch.token, watch.redo = generation, derive.PollToken(source), now.Add(secretInterval)
-	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Readiness{
-			Reason: string(v1alpha1.ReasonWaiting), Message: unusable.Error() + ". The feed is polled as soon as it is there", Retrying: true,
-		}, now)
+	watch.generation, watch.token, watch.redo = source.Generation, derive.PollToken(source), r.Clock.Now().Add(secretInterval)
+	return watch.redo, r.writeReadiness(ctx, source, conditions.Readiness{
+		Reason: string(v1alpha1.ReasonWaiting), Message: unusable.Error() + ". The feed is polled as soon as it is there", Retrying: true,
 	})
 }
 
 // memoryFull has a poll made again that found no room in memory, and reports it where that has gone on for long. It is no
 // poll, and counts as no failure.
 func (r *Reconciler) memoryFull(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, token string) (time.Time, error) {
-	now, generation := r.Clock.Now(), source.Generation
-	watch.generation, watch.token, watch.redo = generation, token, watch.full.Again(source.UID, now)
+	now := r.Clock.Now()
+	watch.generation, watch.token, watch.redo = source.Generation, token, watch.full.Again(source.UID, now)
 	if !watch.full.Long(now) {
 		return watch.redo, nil
 	}
-	return watch.redo, r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Readiness{Reason: string(v1alpha1.ReasonWaiting), Message: "Waits for " + budget.WithoutRoom, Retrying: true}, now)
+	return watch.redo, r.writeReadiness(ctx, source, conditions.Readiness{
+		Reason: string(v1alpha1.ReasonWaiting), Message: "Waits for " + budget.WithoutRoom, Retrying: true,
 	})
 }
 
-// refuseInsecure reports that the feed is not polled because its credentials could be read on the way. It is
-// looked at again when the spec changes.
-func (r *Reconciler) refuseInsecure(ctx context.Context, source *v1alpha1.FeedSource) error {
+// writeReadiness writes on a source how it stands with its spec as it is.
+func (r *Reconciler) writeReadiness(ctx context.Context, source *v1alpha1.FeedSource, said conditions.Readiness) error {
 	generation := source.Generation
 	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
 		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Readiness{
-			Reason: v1alpha1.ReasonInsecureCredentials, Stalled: true, Message: derive.InsecureCredentials,
-		}, r.Clock.Now())
-	})
-}
-
-// refuseOutdated reports that the feed is not polled because what comes of that could not be recorded.
-func (r *Reconciler) refuseOutdated(ctx context.Context, source *v1alpha1.FeedSource, why string) error {
-	generation := source.Generation
-	return r.transition(ctx, source, func(source *v1alpha1.FeedSource) {
-		source.Status.ObservedGeneration = generation
-		setSourceReady(source, conditions.Readiness{Reason: v1alpha1.ReasonCRDOutdated, Stalled: true, Message: why}, r.Clock.Now())
+		setSourceReady(source, said, r.Clock.Now())
 	})
 }
 

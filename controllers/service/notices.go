@@ -108,26 +108,27 @@ func (r *Reconciler[T, P, C]) notification(id schedule.Resource, found P, row v1
 func (r *Reconciler[T, P, C]) recordDue(ctx context.Context, found P, row *v1alpha1.Notification) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	uid, now := found.GetUID(), metav1.NewTime(r.Clock.Now().Truncate(time.Second))
-	return record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+	now := metav1.NewTime(r.Clock.Now().Truncate(time.Second))
+	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		notice := lifecycle.CredentialsNoticeTo(live.Service(), row.Destination)
-		if live.GetUID() != uid || notice == nil || !notices.StillQueued(&notice.Notification, row) {
+		if notice == nil || !notices.StillQueued(&notice.Notification, row) {
 			return false
 		}
 		notice.NextRetryTime = &now
 		return true
 	})
+	return client.IgnoreNotFound(err)
 }
 
 // recordNotice writes down what a notice has come to, whatever happened to the service meanwhile, and logs it.
 func (r *Reconciler[T, P, C]) recordNotice(ctx context.Context, found P, outcome lifecycle.NotificationOutcome) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
-	uid, now := found.GetUID(), r.Clock.Now()
+	now := r.Clock.Now()
 	var settled *v1alpha1.CredentialsNotice
 	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		settled = nil
-		if live.GetUID() != uid || !lifecycle.SettleCredentialsNotice(live.Service(), uid, outcome, now) {
+		if !lifecycle.SettleCredentialsNotice(live.Service(), live.GetUID(), outcome, now) {
 			return false
 		}
 		settled = lifecycle.CredentialsNoticeTo(live.Service(), outcome.Destination)

@@ -79,17 +79,15 @@ func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Reso
 	if err == nil && asked.IsNew() {
 		err = asked.Concern(ctx, r.Client, found)
 	}
-	var said conditions.Readiness
-	mine := false
-	if err == nil {
-		said, mine, err = r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
-	}
 	if err != nil {
 		return err
 	}
-	r.Services.TallyWritten(id, calls)
-	if !mine {
-		return nil
+	said, err := r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
+	if client.IgnoreNotFound(err) == nil { // what was called is counted, or gone
+		r.Services.TallyWritten(id, calls)
+	}
+	if err != nil {
+		return err
 	}
 	r.Services.Schedule.TokensWritten(id, calls.Today)
 	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
@@ -107,16 +105,12 @@ func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Reso
 }
 
 // patch writes the status, and returns what its conditions say: of a service that is open, by the
-// availability that is written with them. Mine is false where another object has the name by now; then nothing is written.
+// availability that is written with them.
 func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands checkResult[P],
 	calls services.Tally, givenUp, now time.Time, asked *retry.Request,
-) (said conditions.Readiness, mine bool, err error) {
+) (conditions.Readiness, error) {
 	said, availability := stands.readiness, r.Services.Availability(id)
-	written := *found
-	err = record.Write[T, P](ctx, r.Client, r.Live, &written, func(live P) bool {
-		if live.GetUID() != found.GetUID() {
-			return false
-		}
+	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		status := live.Service()
 		if stands.checkedFor != "" {
 			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, conditions.Cut(stands.checkedFor, 256)
@@ -135,10 +129,7 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 		status.Availability = availabilityStatus(availability)
 		return true
 	})
-	if mine = P(&written).GetUID() == found.GetUID(); mine {
-		*found = written
-	}
-	return said, mine, err
+	return said, err
 }
 
 // recordCredentials notes credentials that were refused, and when they were replaced: whenever the

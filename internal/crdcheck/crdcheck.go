@@ -19,7 +19,9 @@ import (
 
 	"github.com/go-logr/logr"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
@@ -246,9 +248,12 @@ func (r *Checker) WakeAll(ctx context.Context) {
 			r.log.Error(err, "Failed to list the objects to requeue")
 			continue
 		}
-		for _, key := range keysOf(list) {
-			door.Add(reconcile.Request{NamespacedName: key}, 0)
-		}
+		_ = meta.EachListItem(list, func(listed runtime.Object) error {
+			if object, is := listed.(client.Object); is {
+				door.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)}, 0)
+			}
+			return nil
+		})
 	}
 	items, err := itemcache.UnfinishedOf(ctx, r.client, metav1.NamespaceAll, itemcache.AnySource)
 	if err != nil {
@@ -257,24 +262,4 @@ func (r *Checker) WakeAll(ctx context.Context) {
 	for i := range items {
 		r.waker.ItemLater(client.ObjectKeyFromObject(&items[i]), 0)
 	}
-}
-
-// keysOf names the objects of a list.
-func keysOf(list client.ObjectList) []client.ObjectKey {
-	var keys []client.ObjectKey
-	switch list := list.(type) {
-	case *v1alpha1.FeedSourceList:
-		for i := range list.Items {
-			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
-		}
-	case *v1alpha1.AIProviderList:
-		for i := range list.Items {
-			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
-		}
-	case *v1alpha1.FeedDestinationList:
-		for i := range list.Items {
-			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
-		}
-	}
-	return keys
 }

@@ -161,3 +161,26 @@ func TestAStopDoesNotEndAWrite(t *testing.T) {
 		t.Errorf("ended: %v, bounded: %t", writing.Err(), bounded)
 	}
 }
+
+// R1.2, R4.4: what is known of an object is not written on another one that has its name by now.
+func TestAResultIsNotWrittenOnWhatReplacesItsObject(t *testing.T) {
+	t.Parallel()
+	c, read := api(t, taken)
+	if err := c.Delete(t.Context(), read.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	other := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: read.Namespace, Name: read.Name, UID: "other"}}
+	if err := c.Create(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if err := record.Write(t.Context(), c, c, read, as(v1alpha1.PhaseProcessed)); !apierrors.IsNotFound(err) {
+		t.Errorf("the answer is %v", err)
+	}
+	var live v1alpha1.FeedItem
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(other), &live); err != nil || live.Status.Phase != "" {
+		t.Errorf("the other one is %q (%v)", live.Status.Phase, err)
+	}
+	if read.UID != "" {
+		t.Errorf("the object became %q", read.UID)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,7 +71,8 @@ func statusOf(object client.Object) client.Object {
 // again on the live one, so that it is not lost because somebody annotated the object meanwhile;
 // when the API server is busy or away for a moment, it is written again, and may have been taken before: what adds to
 // counters leaves a token beside them. Change returns false where
-// the result does not belong on the object any more. Afterwards object is what the API server holds.
+// the result does not belong on the object any more. Afterwards object is what the API server holds. Where it was deleted, the error is NotFound, also
+// where another one has its name by now.
 func Write[T any, P interface {
 	*T
 	client.Object
@@ -91,6 +93,9 @@ func WriteTrying[T any, P interface {
 			newer := P(new(T)) // decoding into an object that is not empty would merge the two
 			if err := live.Get(ctx, client.ObjectKeyFromObject(object), newer); err != nil {
 				return false, permanent(err)
+			}
+			if newer.GetUID() != object.GetUID() { // another one has the name by now
+				return false, apierrors.NewNotFound(schema.GroupResource{Group: v1alpha1.GroupVersion.Group}, object.GetName())
 			}
 			*object = *newer
 		}
