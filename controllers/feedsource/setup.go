@@ -31,7 +31,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		queue.AnnotationChanged(v1alpha1.AnnotationPoll), queue.AnnotationChanged(v1alpha1.AnnotationRetry))
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(changed)).
-		Watches(&v1alpha1.FeedItem{}, countHandler{&r.tally}).
+		Watches(&v1alpha1.FeedItem{}, countItems(&r.tally)).
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesNotifying),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Sources).
@@ -39,39 +39,33 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Complete(r)
 }
 
-// countHandler tallies the items, and queues the source of one whose phase has changed: at once when all of its
-// items have settled, and else after a while, so that what changes meanwhile is counted with it.
-type countHandler struct{ tally *itemcache.Tally }
-
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Create implements handler.EventHandler.
-func (c countHandler) Create(_ context.Context, e event.CreateEvent, queue sourceQueue) {
-	c.tally.Change(nil, itemcache.AsItem(e.Object))
-	enqueueLater(e.Object, queue)
-}
-
-// Update implements handler.EventHandler.
-func (c countHandler) Update(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
-	before, after := itemcache.AsItem(e.ObjectOld), itemcache.AsItem(e.ObjectNew)
-	c.tally.Change(before, after)
-	if before != nil && after != nil && before.Status.Phase != after.Status.Phase {
-		if c.tally.Settled(after.Spec.SourceRef.UID, 0) {
-			enqueue(after, queue, 0)
-			return
-		}
-		enqueueLater(after, queue)
+// countItems tallies the items, and queues the source of one whose phase has changed: at once when all of its
+// items have settled, and else after a while, so that what changes meanwhile is counted with it.
+func countItems(tally *itemcache.Tally) handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue sourceQueue) {
+			tally.Change(nil, itemcache.AsItem(e.Object))
+			enqueueLater(e.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
+			before, after := itemcache.AsItem(e.ObjectOld), itemcache.AsItem(e.ObjectNew)
+			tally.Change(before, after)
+			switch {
+			case before == nil, after == nil, before.Status.Phase == after.Status.Phase:
+			case tally.Settled(after.Spec.SourceRef.UID, 0):
+				enqueue(after, queue, 0)
+			default:
+				enqueueLater(after, queue)
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
+			tally.Change(itemcache.AsItem(e.Object), nil)
+			enqueueLater(e.Object, queue)
+		},
 	}
 }
-
-// Delete implements handler.EventHandler.
-func (c countHandler) Delete(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
-	c.tally.Change(itemcache.AsItem(e.Object), nil)
-	enqueueLater(e.Object, queue)
-}
-
-// Generic implements handler.EventHandler.
-func (countHandler) Generic(context.Context, event.GenericEvent, sourceQueue) {}
 
 func enqueueLater(object client.Object, queue sourceQueue) {
 	const countDelay = 2 * time.Second // the first change shows soon, the rest of the minute together

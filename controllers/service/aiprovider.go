@@ -7,17 +7,14 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/services"
-	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 // AIProviders is the reconciler of AIProvider: it reports whether a provider can be used, and opens it to those who wait for it.
@@ -103,8 +100,4 @@ func (aiProviders) working(described *v1alpha1.AIProvider) string {
 		return "Summarizes with " + model
 	}
 	return "Summarizes inside the operator; needs no key"
-}
-
-func (aiProviders) transition(recorder events.EventRecorder, described *v1alpha1.AIProvider, said conditions.Readiness) {
-	telemetry.ProviderTransition(recorder, described, said.Ready, said.Reason, said.Message)
 }

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -21,7 +20,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/services"
-	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 // FeedDestinations is the reconciler of FeedDestination: it reports whether a destination can be posted to, and opens it to those
@@ -136,8 +134,4 @@ func (feedDestinations) working(described *v1alpha1.FeedDestination) string {
 		return "Posts as " + server.Account
 	}
 	return "Posts to " + described.Spec.Mastodon.Server
-}
-
-func (feedDestinations) transition(recorder events.EventRecorder, described *v1alpha1.FeedDestination, said conditions.Readiness) {
-	telemetry.DestinationTransition(recorder, described, said.Ready, said.Reason, said.Message)
 }

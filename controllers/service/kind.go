@@ -7,11 +7,9 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
@@ -54,6 +52,4 @@ type kind[P v1alpha1.ServiceObject, C any] interface {
 	resume(known *services.Services, id schedule.Resource, object P)
 	// working says in words what a service does when all is well.
 	working(object P) string
-	// transition emits an Event for a change of readiness.
-	transition(recorder events.EventRecorder, object P, said conditions.Readiness)
 }

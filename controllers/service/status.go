@@ -23,6 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 // readinessOf reports for a service that may be called how it stands.
@@ -91,7 +92,7 @@ func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Reso
 	}
 	r.Services.Schedule.TokensWritten(id, calls.Today)
 	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
-		r.kind.transition(r.Recorder, found, said)
+		telemetry.ServiceTransition(r.Recorder, found, said.Ready, said.Reason, said.Message)
 	}
 	if asked.Noted {
 		r.reportRetry(ctx, found, asked)

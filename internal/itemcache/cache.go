@@ -90,43 +90,35 @@ func WatchKinds(ctx context.Context, kinds cache.Cache) error {
 
 // Index adds the indexes of the cache. They are all here.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
-	err := indexer.IndexField(ctx, &v1alpha1.FeedItem{}, byRefusal, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok {
+	for field, keysOf := range map[string]func(item *v1alpha1.FeedItem) []string{
+		byRefusal: refusedBy,
+		byFailing: failedAtOf,
+		bySource:  func(item *v1alpha1.FeedItem) []string { return []string{string(item.Spec.SourceRef.UID)} },
+		byUnfinished: func(item *v1alpha1.FeedItem) []string {
+			if !Unfinished(item) {
+				return nil
+			}
+			return []string{string(item.Spec.SourceRef.UID), AnySource}
+		},
+	} {
+		err := indexer.IndexField(ctx, &v1alpha1.FeedItem{}, field, func(object client.Object) []string {
+			if item := AsItem(object); item != nil {
+				return keysOf(item)
+			}
 			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return refusedBy(item)
-	})
-	if err != nil {
-		return err
 	}
-	err = indexer.IndexField(ctx, &v1alpha1.FeedItem{}, byFailing, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok {
-			return nil
-		}
-		return failedAtOf(item)
-	})
-	if err != nil {
-		return err
-	}
-	err = indexer.IndexField(ctx, &v1alpha1.FeedItem{}, byUnfinished, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok || !Unfinished(item) {
-			return nil
-		}
-		return []string{string(item.Spec.SourceRef.UID), AnySource}
-	})
-	if err != nil {
-		return err
-	}
-	return indexer.IndexField(ctx, &v1alpha1.FeedItem{}, bySource, func(object client.Object) []string {
-		item, ok := object.(*v1alpha1.FeedItem)
-		if !ok {
-			return nil
-		}
-		return []string{string(item.Spec.SourceRef.UID)}
-	})
+	return nil
+}
+
+// listBy lists the cached items in a namespace, or in all, by an index. They are slim and shared: read, never change or write them.
+func listBy(ctx context.Context, reader client.Reader, namespace, field, key string) ([]v1alpha1.FeedItem, error) {
+	var list v1alpha1.FeedItemList
+	err := reader.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{field: key}, client.UnsafeDisableDeepCopy)
+	return list.Items, err
 }
 
 // refusedBy names the services for whose refused credentials an item, or a delivery of it, was given
@@ -151,10 +143,7 @@ func Refuser(item *v1alpha1.FeedItem, by lifecycle.Refusal) schedule.Resource {
 
 // RefusedBy lists the cached items that are given up for the refused credentials of a service.
 func RefusedBy(ctx context.Context, reader client.Reader, id schedule.Resource) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(queue.Named(id.Name).Namespace),
-		client.MatchingFields{byRefusal: id.String()}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
+	return listBy(ctx, reader, queue.Named(id.Name).Namespace, byRefusal, id.String())
 }
 
 // GivenUpFor lists the items that are given up for the refused credentials of a service, and when the
@@ -175,20 +164,14 @@ func GivenUpFor(ctx context.Context, reader client.Reader, id schedule.Resource)
 // OfSource lists the cached items of a source. They are slim and shared: read, never change or
 // write them.
 func OfSource(ctx context.Context, reader client.Reader, source *v1alpha1.FeedSource) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(source.Namespace),
-		client.MatchingFields{bySource: string(source.UID)}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
+	return listBy(ctx, reader, source.Namespace, bySource, string(source.UID))
 }
 
 // UnfinishedOf lists the cached items in a namespace, or in all, with which something is to be done, or may
 // be. Source is the UID of the source that they came from, or anySource. They are slim and shared: read, never
 // change or write them.
 func UnfinishedOf(ctx context.Context, reader client.Reader, namespace, source string) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(namespace),
-		client.MatchingFields{byUnfinished: source}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
+	return listBy(ctx, reader, namespace, byUnfinished, source)
 }
 
 // Unfinished keeps out the items that rest: after a start they are nearly all. Those that failed for

@@ -10,7 +10,6 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -25,14 +24,6 @@ func failedAtOf(item *v1alpha1.FeedItem) []string {
 		names = append(names, Refuser(item, lifecycle.Refusal(at)).String())
 	}
 	return names
-}
-
-// itemsFailedAt lists the cached items that have failed at a service in their last attempt.
-func itemsFailedAt(ctx context.Context, reader client.Reader, id schedule.Resource) ([]v1alpha1.FeedItem, error) {
-	var list v1alpha1.FeedItemList
-	err := reader.List(ctx, &list, client.InNamespace(queue.Named(id.Name).Namespace),
-		client.MatchingFields{byFailing: id.String()}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
 }
 
 // slimFailures is what the cached form of a finished item keeps of its failures: where they were, and
@@ -57,9 +48,9 @@ func FailedOf(ctx context.Context, reader client.Reader, object client.Object) (
 	key := client.ObjectKeyFromObject(object)
 	switch parent := object.(type) {
 	case *v1alpha1.AIProvider:
-		return itemsFailedAt(ctx, reader, schedule.Provider(key))
+		return listBy(ctx, reader, key.Namespace, byFailing, schedule.Provider(key).String())
 	case *v1alpha1.FeedDestination:
-		return itemsFailedAt(ctx, reader, schedule.Destination(key))
+		return listBy(ctx, reader, key.Namespace, byFailing, schedule.Destination(key).String())
 	case *v1alpha1.FeedSource:
 		items, err := OfSource(ctx, reader, parent)
 		var failed []v1alpha1.FeedItem

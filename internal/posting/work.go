@@ -26,8 +26,7 @@ const AfterError = 10 * time.Second
 type Work struct {
 	Background *queue.Background
 
-	mu       sync.Mutex
-	underWay map[workKey]bool
+	underWay sync.Map // of workKey
 }
 
 // workKey is an object and a destination of it.
@@ -39,9 +38,8 @@ func keyOf(of client.Object, destination string) workKey {
 
 // UnderWay reports whether something is done for an object at a destination.
 func (w *Work) UnderWay(of client.Object, destination string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.underWay[keyOf(of, destination)]
+	_, is := w.underWay.Load(keyOf(of, destination))
+	return is
 }
 
 // Begin does something for an object at a destination, with all that the turn has granted its line. When it is done, that is given back, and
@@ -51,7 +49,7 @@ func (w *Work) Begin(ctx context.Context, turn *schedule.Turn, of client.Object,
 	requeue func(after time.Duration),
 ) bool {
 	key := keyOf(of, line.Destination)
-	if !w.enter(key) {
+	if _, is := w.underWay.LoadOrStore(key, true); is {
 		return false
 	}
 	handed := line.HandOver(turn)
@@ -63,29 +61,10 @@ func (w *Work) Begin(ctx context.Context, turn *schedule.Turn, of client.Object,
 				ctrl.LoggerFrom(ctx).Error(panicked, "Work at a destination panicked", "destination", handed.Destination, "stack", panicked.Stack)
 			}
 			handed.GiveBack()
-			w.leave(key)
+			w.underWay.Delete(key)
 			requeue(again)
 		}()
 		again = do(handed)
 	})
 	return true
-}
-
-func (w *Work) enter(key workKey) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.underWay[key] {
-		return false
-	}
-	if w.underWay == nil {
-		w.underWay = map[workKey]bool{}
-	}
-	w.underWay[key] = true
-	return true
-}
-
-func (w *Work) leave(key workKey) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.underWay, key)
 }

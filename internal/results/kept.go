@@ -5,6 +5,7 @@ package results
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -146,11 +147,7 @@ func (k *keptResults) Drop(name types.NamespacedName) {
 func (k *keptResults) names() []types.NamespacedName {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	names := make([]types.NamespacedName, 0, len(k.items))
-	for name := range k.items {
-		names = append(names, name)
-	}
-	return names
+	return slices.Collect(maps.Keys(k.items))
 }
 
 // Full reports whether there is no room for another result of a namespace.

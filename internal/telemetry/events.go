@@ -70,14 +70,9 @@ func CreationPaused(recorder events.EventRecorder, source *v1alpha1.FeedSource, 
 	recorder.Eventf(source, nil, corev1.EventTypeWarning, reason, actionPoll, "%s", note("%s", message))
 }
 
-// ProviderTransition reports that the readiness of a provider has changed, and why.
-func ProviderTransition(recorder events.EventRecorder, provider *v1alpha1.AIProvider, healthy bool, reason, message string) {
-	recorder.Eventf(provider, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
-}
-
-// DestinationTransition reports that the readiness of a destination has changed, and why.
-func DestinationTransition(recorder events.EventRecorder, destination *v1alpha1.FeedDestination, healthy bool, reason, message string) {
-	recorder.Eventf(destination, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
+// ServiceTransition reports that the readiness of a provider or a destination has changed, and why.
+func ServiceTransition(recorder events.EventRecorder, service v1alpha1.ServiceObject, healthy bool, reason, message string) {
+	recorder.Eventf(service, nil, eventType(healthy), reason, actionCheck, "%s", note("%s", message))
 }
 
 // MemoryDamaged reports that what was posted to a destination is forgotten, because it could not be read.
