@@ -8,25 +8,19 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
 )
 
 // retryRequestedNow lets through what a person has asked to have retried just now, or whose credentials were replaced.
-var retryRequestedNow = predicate.Funcs{
-	CreateFunc: func(event.CreateEvent) bool { return false },
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		return !retry.LastRetryRequest(e.ObjectOld).Equal(retry.LastRetryRequest(e.ObjectNew))
-	},
-	GenericFunc: func(event.GenericEvent) bool { return false },
-}
+var retryRequestedNow = queue.Updated(func(before, after client.Object) bool {
+	return !retry.LastRetryRequest(before).Equal(retry.LastRetryRequest(after))
+})
 
 // failedItemsOf names the items that have failed at a service, or of a source.
 func (r *Reconciler) failedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
@@ -35,10 +29,7 @@ func (r *Reconciler) failedItemsOf(ctx context.Context, object client.Object) []
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items to retry", "of", object.GetName())
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(items))
-	for i := range items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
-	}
+	requests := requestsOf(items)
 	if _, isProvider := object.(*v1alpha1.AIProvider); isProvider {
 		for _, name := range r.Attempts.Open.FailedAt(client.ObjectKeyFromObject(object)) {
 			requests = append(requests, reconcile.Request{NamespacedName: name})

@@ -9,7 +9,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -40,16 +39,11 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 }
 
 // credentialsRestored lets through services whose refused credentials were replaced just now.
-var credentialsRestored = predicate.Funcs{
-	CreateFunc: func(event.CreateEvent) bool { return false },
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, isService := e.ObjectOld.(v1alpha1.ServiceObject)
-		after, still := e.ObjectNew.(v1alpha1.ServiceObject)
-		return isService && still && !believable.TimeOf(before.Service().CredentialsRestoredTime).Equal(believable.TimeOf(after.Service().CredentialsRestoredTime))
-	},
-	GenericFunc: func(event.GenericEvent) bool { return false },
-}
+var credentialsRestored = queue.Updated(func(earlier, later client.Object) bool {
+	before, isService := earlier.(v1alpha1.ServiceObject)
+	after, still := later.(v1alpha1.ServiceObject)
+	return isService && still && !believable.TimeOf(before.Service().CredentialsRestoredTime).Equal(believable.TimeOf(after.Service().CredentialsRestoredTime))
+})
 
 // refusedItemsOf names the items that had failed for the refused credentials of a service.
 func (r *Reconciler) refusedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
@@ -62,11 +56,7 @@ func (r *Reconciler) refusedItemsOf(ctx context.Context, object client.Object) [
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items of a restored service", "service", id.String())
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(items))
-	for i := range items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})
-	}
-	return requests
+	return requestsOf(items)
 }
 
 // openItemsOf names the items of a source whose spec has changed, but for those that rest.
@@ -80,6 +70,10 @@ func (r *Reconciler) openItemsOf(ctx context.Context, object client.Object) []re
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items of a changed source", "source", source.Name)
 		return nil
 	}
+	return requestsOf(items)
+}
+
+func requestsOf(items []v1alpha1.FeedItem) []reconcile.Request {
 	requests := make([]reconcile.Request, 0, len(items))
 	for i := range items {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items[i])})

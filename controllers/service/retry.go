@@ -4,13 +4,8 @@
 package service
 
 import (
-	"context"
-
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 // clearPauses forgets, once for each token, why a service is not to be called now: its cool-down, its
@@ -20,10 +15,4 @@ func (r *Reconciler[T, P, C]) clearPauses(id schedule.Resource, found P) {
 	if asked.IsNew() {
 		r.Services.Clear(id, asked.Token)
 	}
-}
-
-// reportRetry reports a retry once it is written down.
-func (r *Reconciler[T, P, C]) reportRetry(ctx context.Context, found P, asked retry.Request) {
-	telemetry.RetryRequested(r.Recorder, found, asked.Items)
-	ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.Items)
 }

@@ -95,7 +95,8 @@ func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Reso
 		telemetry.ServiceTransition(r.Recorder, found, said.Ready, said.Reason, said.Message)
 	}
 	if asked.Noted {
-		r.reportRetry(ctx, found, asked)
+		telemetry.RetryRequested(r.Recorder, found, asked.Items)
+		ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.Items)
 	}
 	// Most are woken by the time that was written just now; one that was given up while it was
 	// written has nobody else.

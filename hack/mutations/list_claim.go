@@ -119,8 +119,8 @@ var claimMutations = []mutation{
 	{
 		breaks: "a delivery is worked on twice at once",
 		file:   "internal/posting/work.go",
-		old:    "if w.underWay[key] {",
-		now:    "if false {",
+		old:    "LoadOrStore(key, true); is {",
+		now:    "LoadOrStore(key, true); is && false {",
 		tests:  []string{"TestOneThingIsDoneAtATimeForAnItemAndADestination"},
 	},
 }

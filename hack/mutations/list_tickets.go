@@ -94,7 +94,7 @@ var ticketMutations = []mutation{
 	{
 		breaks: "a post that was made is under way for ever",
 		file:   "internal/posting/work.go",
-		old: `			w.leave(key)
+		old: `			w.underWay.Delete(key)
 `,
 		now:   "",
 		tests: []string{"TestOneThingIsDoneAtATimeForAnItemAndADestination"},

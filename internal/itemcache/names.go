@@ -49,12 +49,6 @@ func (p *namePool) get(name string) string {
 	return kept
 }
 
-func (p *namePool) size() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.recent) + len(p.before)
-}
-
 // FeedNames are what feeds call themselves, of those whose posts say it, until the cache has heard of it: it
 // may hear of an item before that. The zero value knows none.
 type FeedNames struct{ Known sync.Map } // feedName by types.NamespacedName of the source

@@ -62,3 +62,9 @@ func TestItemsShareTheirNames(t *testing.T) {
 		t.Error("two items have names of their own")
 	}
 }
+
+func (p *namePool) size() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.recent) + len(p.before)
+}

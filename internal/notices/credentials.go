@@ -8,12 +8,11 @@ import (
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 )
 
@@ -41,19 +40,11 @@ func QueueCredentials[T any, P ServicePointer[T]](ctx context.Context, c client.
 }
 
 // CredentialsQueued lets through services on which an item has queued a notice just now.
-var CredentialsQueued = predicate.Funcs{
-	CreateFunc: func(event.CreateEvent) bool { return false },
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, isService := e.ObjectOld.(v1alpha1.ServiceObject)
-		after, still := e.ObjectNew.(v1alpha1.ServiceObject)
-		if !isService || !still {
-			return false
-		}
-		return slices.ContainsFunc(after.Service().CredentialsNotices, func(notice v1alpha1.CredentialsNotice) bool {
-			known := lifecycle.CredentialsNoticeTo(before.Service(), notice.Destination)
-			return notice.State == v1alpha1.NotificationQueued && (known == nil || known.Key != notice.Key)
-		})
-	},
-	GenericFunc: func(event.GenericEvent) bool { return false },
-}
+var CredentialsQueued = queue.Updated(func(earlier, later client.Object) bool {
+	before, isService := earlier.(v1alpha1.ServiceObject)
+	after, still := later.(v1alpha1.ServiceObject)
+	return isService && still && slices.ContainsFunc(after.Service().CredentialsNotices, func(notice v1alpha1.CredentialsNotice) bool {
+		known := lifecycle.CredentialsNoticeTo(before.Service(), notice.Destination)
+		return notice.State == v1alpha1.NotificationQueued && (known == nil || known.Key != notice.Key)
+	})
+})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
@@ -25,6 +26,16 @@ func Earliest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// Updated lets through objects that were changed in a way, and neither those that appear nor those that go.
+func Updated(how func(before, after client.Object) bool) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return how(e.ObjectOld, e.ObjectNew) },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // AnnotationChanged lets through objects that appear or go, and those of which the annotation has a
