@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/itemcontent"
 )
 
 // contents are all kinds of what feeds say about an entry.
@@ -53,7 +53,7 @@ func fullItem(namespace, content string) *v1alpha1.FeedItem {
 		Categories:    []string{"weather", "天気"},
 		PublishedTime: &metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
 	}
-	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(content)
+	item.Spec.Content, item.Spec.CompressedContent = itemcontent.Pack(content)
 	return item
 }
 
@@ -92,7 +92,7 @@ func TestStatusAndAnnotationsChangeWhateverTheItemHolds(t *testing.T) {
 			if diff := cmp.Diff(want, live.Status); diff != "" || live.Annotations[v1alpha1.AnnotationRetry] != "1" {
 				t.Errorf("not what was written; annotations %v, status (-want +got):\n%s", live.Annotations, diff)
 			}
-			got, err := feed.Unpack(live.Spec.Content, live.Spec.CompressedContent)
+			got, err := itemcontent.Unpack(live.Spec.Content, live.Spec.CompressedContent)
 			if err != nil || !strings.HasPrefix(content, strings.TrimRight(got, "…")) || (content != "" && got == "") {
 				t.Errorf("the content came back as %.80q, %v", got, err)
 			}

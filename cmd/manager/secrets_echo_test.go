@@ -23,9 +23,9 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
-	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/itemcontent"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
@@ -216,7 +216,7 @@ func TestWhatOthersRepeatIsNotRepeated(t *testing.T) {
 		t.Errorf("%d items of %d entries", len(items.Items), entries)
 	}
 	for _, item := range items.Items {
-		content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
+		content, err := itemcontent.Unpack(item.Spec.Content, item.Spec.CompressedContent)
 		if err != nil {
 			t.Error(err)
 		}

@@ -30,9 +30,9 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
-	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/itemcontent"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
@@ -262,7 +262,7 @@ func (h *household) visible(t *testing.T, items int) map[string]string {
 	names := map[string]string{}
 	for _, item := range list.Items {
 		names[item.Name] = item.Spec.GUID[:7]
-		content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
+		content, err := itemcontent.Unpack(item.Spec.Content, item.Spec.CompressedContent)
 		if err != nil {
 			t.Fatal(err)
 		}

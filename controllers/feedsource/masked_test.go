@@ -11,6 +11,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/itemcontent"
 	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/seen"
 )
@@ -39,7 +40,7 @@ func TestAnEntryIsKnownThoughASecretWasMasked(t *testing.T) {
 			}
 			before := fmt.Sprint(entry)
 			item := derive.Item(source, entry, book.Trust(), sent)
-			content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
+			content, err := itemcontent.Unpack(item.Spec.Content, item.Spec.CompressedContent)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,21 +9,22 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/itemcontent"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
 // ArticleRequest returns where the text of an item comes from. It fails where the item's own content
 // cannot be read.
 func ArticleRequest(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (article.Request, error) {
-	content, err := feed.Unpack(item.Spec.Content, item.Spec.CompressedContent)
+	content, err := itemcontent.Unpack(item.Spec.Content, item.Spec.CompressedContent)
 	if err != nil {
 		return article.Request{}, err
 	}
 	request := article.Request{
 		URL:      item.Spec.URL,
 		Title:    item.Spec.Title,
-		FeedText: bounded(feed.Text(content)),
+		FeedText: bounded(plaintext.Text(content)),
 		Source:   source.ArticleSource(),
 		MaxBytes: source.MaxArticleBytes(),
 		Timeout:  source.FetchTimeout(),
@@ -48,7 +49,7 @@ func bounded(text string) string {
 // ArticleRequestTakes returns how much memory ArticleRequest takes, in bytes.
 func ArticleRequestTakes(item *v1alpha1.FeedItem) int64 {
 	const copies = 6 // of the content, until it is a text
-	return copies * feed.Unpacked(item.Spec.Content, item.Spec.CompressedContent)
+	return copies * itemcontent.Unpacked(item.Spec.Content, item.Spec.CompressedContent)
 }
 
 // withoutPage is the request for an article whose link holds a secret that is masked: its page cannot

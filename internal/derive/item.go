@@ -16,6 +16,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/itemcontent"
 	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
@@ -41,7 +42,7 @@ func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust, sent 
 		item.Spec.PublishedTime = &metav1.Time{Time: entry.Published}
 	}
 	item.Spec.Identity = identity
-	item.Spec.Content, item.Spec.CompressedContent = feed.Pack(entry.Content)
+	item.Spec.Content, item.Spec.CompressedContent = itemcontent.Pack(entry.Content)
 	return item
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/feed-operator/feed-operator/internal/dates"
 )
 
 // sized makes a document of so many entries of an ordinary size, about 2 KB each.
@@ -77,7 +79,7 @@ func BenchmarkDates(b *testing.B) {
 	for _, raw := range []string{"Fri, 20 Nov 2026 13:05:06 +0900", "2026-11-20T13:05:06Z", "Fri, 20 Nov 2026 13:05:06 JST", "令和8年11月20日(金) 午後1時5分"} {
 		b.Run(raw, func(b *testing.B) {
 			for b.Loop() {
-				parseDate(raw, "")
+				dates.Parse(raw, "")
 			}
 		})
 	}

@@ -17,10 +17,12 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/feedxml"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // MaxEntries is how many entries of one document are used, the first ones in document order.
-const MaxEntries = 10000
+const MaxEntries = feedxml.MaxEntries
 
 // Accept is an Accept header that asks for feeds first, and takes what a server has.
 const Accept = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, " +
@@ -78,7 +80,7 @@ type Entry struct {
 	// Published in UTC; zero when the feed gives no usable date.
 	Published time.Time
 	// Content is the feed's own content as given, HTML or text; where there is none, the
-	// description. It has no bound but that of the document: see Pack.
+	// description. It has no bound but that of the document: see itemcontent.
 	Content string
 	// Description as given, HTML or text, where it is something else than Content; or empty.
 	Description string
@@ -101,7 +103,7 @@ func Parse(body []byte, contentType, base string) (document *Document, err error
 			document, err = nil, failed
 		}
 	}()
-	text := readable(body, contentType)
+	text := feedxml.Readable(body, contentType)
 	switch {
 	case len(text) == 0:
 		return nil, notAFeed("The answer is empty, there is no feed in it.")
@@ -113,8 +115,8 @@ func Parse(body []byte, contentType, base string) (document *Document, err error
 	if err != nil {
 		return nil, err
 	}
-	document.Title = cut(document.Title, MaxTitle)
-	document.Language = cut(plainLine(document.Language), maxLanguage)
+	document.Title = plaintext.Cut(document.Title, MaxTitle)
+	document.Language = plaintext.Cut(plaintext.Line(document.Language), maxLanguage)
 	document.Entries = distinct(document.Entries)
 	return document, nil
 }

@@ -4,7 +4,6 @@
 package feed
 
 import (
-	"bytes"
 	"errors"
 	"maps"
 	"net/url"
@@ -12,12 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/charset"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // R1.6: whatever the bytes are, the result is within its bounds, or an error of the right kind.
@@ -63,7 +61,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, entry := range document.Entries {
 			checkBounds(t, entry)
-			Text(entry.Content)
+			plaintext.Text(entry.Content)
 			ItemName("source", "uid", entry, trust)
 		}
 	})
@@ -94,27 +92,6 @@ func checkBounds(t *testing.T, e Entry) {
 	if _, err := e.Published.MarshalJSON(); err != nil {
 		t.Errorf("published %v: %v", e.Published, err)
 	}
-}
-
-// R1.6: whatever the bytes are, what comes of them is text that XML allows.
-func FuzzReadable(f *testing.F) {
-	for _, body := range []string{
-		"\xef\xbb\xbf<rss/>", "\xff\xfe<\x00r\x00", "\x1b$B$\"\x1b(B", "a\xffb\xe6\x97", "&#&#0;0;&#x1F;&#xD800;&#99999999;\x0b",
-		`<?xml version="1.0" encoding="gbk"?>` + "\xd0\xc2\xce\xc5",
-	} {
-		f.Add([]byte(body), "")
-		f.Add([]byte(body), "text/xml; charset=windows-1251")
-	}
-	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
-		text := charset.Decode(body, contentType)
-		clean := legalCharacters(text)
-		if len(clean) > len(text) || !utf8.Valid(clean) || bytes.ContainsFunc(clean, func(r rune) bool { return !legal(r) }) {
-			t.Fatalf("%q became %q", text, clean)
-		}
-		if start := trimStart(clean); len(start) > len(clean) || !bytes.Contains(clean, start) {
-			t.Fatalf("%q became %q", clean, start)
-		}
-	})
 }
 
 // R1.2: identity follows from an entry and its source alone, and not from what a link says of the
@@ -184,52 +161,6 @@ func FuzzCanonicalURL(f *testing.F) {
 		parsed.RawQuery = "utm_source=x&" + parsed.RawQuery + "&fbclid=y"
 		if want, got := CanonicalURL(plain), CanonicalURL(parsed.String()); got != want {
 			t.Errorf("%q became %q, and %q with tracking", plain, want, got)
-		}
-	})
-}
-
-// R2.11: whatever somebody has put into an item, unpacking ends, within bounds.
-func FuzzUnpack(f *testing.F) {
-	_, compressed := Pack(prose(3000))
-	f.Add("", compressed)
-	f.Add("plain", "")
-	f.Add("", "H4sIAAAAAAAA/wAAAP//AQAA//8AAAAAAAAAAA==")
-	f.Fuzz(func(t *testing.T, plain, compressed string) {
-		content, err := Unpack(plain, compressed)
-		var failed *failure.Error
-		if err != nil && !errors.As(err, &failed) || len(content) > 4<<20 && compressed != "" {
-			t.Errorf("%d bytes, error %#v", len(content), err)
-		}
-	})
-}
-
-// R1.6: a date is none, or one that can be stored, and reads the same when it is written out.
-func FuzzDates(f *testing.F) {
-	for _, raw := range []string{"Fri, 20 Nov 2026 13:05:06 JST", "2026年11月20日(金) 13時05分06秒", "Nov 20th, 2026 1:05 p.m. EST",
-		"Fri Nov 20 13:05:06 +0900 2026", "20/11/2026", "2026-11-20T13:05:06.789+09:00", "2026-11-20Z", "20.11.26",
-		"令和8年11月20日(金) 午後1時5分", "２０２６年１１月２０日", "2026. 11. 20. 오전 9:05", "20 de noviembre de 2026", "20 ноября 2026 г., 13:05 MSK",
-		"2026-W47-5T13:05Z", "2026-324", "1795179906789", "20261120T130506Z", "Thu, 19 Nov 2026 24:00:00 GMT", "20. Nov. 2026, 13.05 Uhr", "1er août 2026 13h05"} {
-		f.Add(raw, "")
-	}
-	f.Add("Fri, 20 Nov 2026 13:05:06 CST", "zh-CN")
-	f.Fuzz(func(t *testing.T, raw, language string) {
-		date, sure := parseDate(raw, language)
-		if again, surely := parseDate(raw, language); !again.Equal(date) || surely != sure {
-			t.Errorf("%q is %v, then %v", raw, date, again)
-		}
-		if !sure && !date.IsZero() {
-			t.Errorf("%q is %v but not sure", raw, date)
-		}
-		if date.IsZero() {
-			return
-		}
-		if _, err := date.MarshalJSON(); err != nil || date.Year() < 1970 || date.Location() != time.UTC || date.Nanosecond() != 0 {
-			t.Errorf("%q is %v: %v", raw, date, err)
-		}
-		for _, layout := range []string{time.RFC3339, time.RFC1123Z, time.RFC1123, time.UnixDate, "2006年1月2日15時4分5秒", "2006/01/02 03:04:05 PM"} {
-			if again, _ := parseDate(date.Format(layout), language); !again.Equal(date) {
-				t.Errorf("%q is %v, but %q is %v", raw, date, date.Format(layout), again)
-			}
 		}
 	})
 }

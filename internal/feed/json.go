@@ -10,6 +10,9 @@ import (
 
 	"github.com/mmcdole/gofeed"
 	jsonfeed "github.com/mmcdole/gofeed/json"
+
+	"github.com/feed-operator/feed-operator/internal/dates"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // maxListed is how many authors or tags of one list are used. It is more than an item holds of either,
@@ -125,7 +128,7 @@ func (d *jsonDocument) readEntries(document *Document, base, author string) erro
 		}
 		listed++
 		// The parser tries a hundred forms, with a copy of the date for each.
-		item.DatePublished, item.DateModified = prefix(item.DatePublished, longestDate+1), prefix(item.DateModified, longestDate+1)
+		item.DatePublished, item.DateModified = plaintext.Prefix(item.DatePublished, dates.Longest+1), plaintext.Prefix(item.DateModified, dates.Longest+1)
 		// One at a time: all that is made of an entry on the way is given back before the next.
 		general, err := new(gofeed.DefaultJSONTranslator).Translate(&jsonfeed.Feed{Items: []*jsonfeed.Item{item}})
 		if err != nil {

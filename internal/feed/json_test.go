@@ -13,6 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/feed-operator/feed-operator/internal/feedxml"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // hostileJSON has documents of some megabytes that were made to exhaust who reads them, by what they are
@@ -179,7 +182,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"version":"https://jsonfeed.org/version/1","items":{"a":1}}`))
 	f.Add([]byte(`[{"version":"https://jsonfeed.org/version/1"}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		text := readable(body, "")
+		text := feedxml.Readable(body, "")
 		if len(text) == 0 || text[0] != '{' {
 			return
 		}
@@ -205,7 +208,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		var title string
 		if json.Unmarshal(members["title"], &title) == nil {
-			if want := plainTitle(title); document.Title != want {
+			if want := plaintext.Title(title); document.Title != want {
 				t.Errorf("title %q, want %q", document.Title, want)
 			}
 		}

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/feed-operator/feed-operator/internal/feedxml"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // notXMLFeed is the error for text that is neither JSON nor the XML of a feed; root is the name of
@@ -17,12 +20,12 @@ import (
 // which feeds the page names.
 func notXMLFeed(text []byte, root, base string) error {
 	switch {
-	case isPage(root) || htmlStart.Match(text[:min(len(text), 1024)]):
+	case isPage(root) || feedxml.HTMLStart.Match(text[:min(len(text), 1024)]):
 		return notAFeed(describePage(readPage(text, base)))
 	case otherFormats[strings.ToLower(root)] != "":
 		return notAFeed(otherFormats[strings.ToLower(root)])
 	case root != "":
-		return notAFeed(fmt.Sprintf("The address answers with markup whose root is <%s>, not with a feed.", cutWords(plainLine(root), 64)))
+		return notAFeed(fmt.Sprintf("The address answers with markup whose root is <%s>, not with a feed.", plaintext.CutWords(plaintext.Line(root), 64)))
 	}
 	return notAFeed("The address answers with something that is neither XML nor JSON, not with a feed.")
 }
@@ -73,7 +76,7 @@ func readPage(text []byte, base string) page {
 	for inTitle := false; ; {
 		switch tokenizer.Next() {
 		case html.ErrorToken:
-			found.title = cutWords(plainTitle(found.title), 80)
+			found.title = plaintext.CutWords(plaintext.Title(found.title), 80)
 			found.text = strings.ToLower(string(text))
 			return found
 		case html.StartTagToken, html.SelfClosingTagToken:

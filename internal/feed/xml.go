@@ -15,23 +15,26 @@ import (
 	"github.com/mmcdole/gofeed/atom"
 	ext "github.com/mmcdole/gofeed/extensions"
 	"github.com/mmcdole/gofeed/rss"
+
+	"github.com/feed-operator/feed-operator/internal/feedxml"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // parseXML reads RSS, RDF or Atom.
 func parseXML(text []byte, base string) (*Document, error) {
-	repaired, found, damage := repair(text)
-	if found.kind == kindNone && found.isRSS11() {
-		repaired, found, damage = repair(fromRSS11(text))
+	repaired, found, damage := feedxml.Repair(text)
+	if found.Kind == feedxml.KindNone && found.IsRSS11() {
+		repaired, found, damage = feedxml.Repair(feedxml.FromRSS11(text))
 	}
-	if found.kind == kindNone {
-		return nil, notXMLFeed(text, found.root, base)
+	if found.Kind == feedxml.KindNone {
+		return nil, notXMLFeed(text, found.Root, base)
 	}
 	if repaired == nil {
 		return nil, malformed(fmt.Sprintf("The feed is not well-formed and no entry of it could be read: %v.", damage), damage)
 	}
 	var document *Document
 	var err error
-	if found.kind == kindAtom {
+	if found.Kind == feedxml.KindAtom {
 		document, err = parseAtom(repaired, base)
 	} else {
 		document, err = parseRSS(repaired, base, &found)
@@ -42,11 +45,11 @@ func parseXML(text []byte, base string) (*Document, error) {
 	if damage != nil {
 		document.Damage = damage.Error()
 	}
-	document.Omitted = max(0, found.entries-MaxEntries)
+	document.Omitted = max(0, found.Entries-MaxEntries)
 	return document, nil
 }
 
-func parseRSS(text []byte, base string, found *outline) (*Document, error) {
+func parseRSS(text []byte, base string, found *feedxml.Outline) (*Document, error) {
 	parsed, err := new(rss.Parser).Parse(bytes.NewReader(text))
 	if err != nil {
 		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
@@ -60,9 +63,9 @@ func parseRSS(text []byte, base string, found *outline) (*Document, error) {
 		return nil, notAFeed("The address answers with an RSS document that holds nothing: no title, no link, no entries.")
 	}
 	switch {
-	case found.isRSS11():
+	case found.IsRSS11():
 		parsed.Version = "1.1"
-	case found.kind == kindRDF:
+	case found.Kind == feedxml.KindRDF:
 		parsed.Version = cmp.Or(parsed.Version, "1.0")
 	}
 	document := newDocument(general, "RSS", parsed.Version, base)
@@ -72,7 +75,7 @@ func parseRSS(text []byte, base string, found *outline) (*Document, error) {
 		entry := newEntry(item, document.Language)
 		original := parsed.Items[i]
 		if entry.Author == "" {
-			entry.Author = cut(plainTitle(original.Author), maxAuthor)
+			entry.Author = plaintext.Cut(plaintext.Title(original.Author), maxAuthor)
 		}
 		entry.URL = resolver{}.resolve(originalLink(item.Extensions))
 		for _, link := range original.Links {
@@ -176,7 +179,7 @@ func newDocument(general *gofeed.Feed, format, declared, base string) *Document 
 		format += " " + declared
 	}
 	return &Document{
-		Title:    plainTitle(general.Title),
+		Title:    plaintext.Title(general.Title),
 		Format:   format,
 		Link:     newResolver(base).resolve(general.Link),
 		Language: general.Language,
@@ -187,12 +190,12 @@ func newDocument(general *gofeed.Feed, format, declared, base string) *Document 
 func newEntry(item *gofeed.Item, language string) Entry {
 	entry := Entry{
 		GUID:        boundedGUID(item.GUID),
-		Title:       cut(plainTitle(cmp.Or(item.Title, mediaText(item.Extensions, "title"))), maxTitle),
+		Title:       plaintext.Cut(plaintext.Title(cmp.Or(item.Title, mediaText(item.Extensions, "title"))), maxTitle),
 		Author:      authorOf(item.Authors, item.Author),
 		Categories:  plainCategories(item.Categories),
 		Published:   published(item, language),
-		Content:     printable(item.Content),
-		Description: printable(cmp.Or(item.Description, mediaText(item.Extensions, "description"))),
+		Content:     plaintext.Printable(item.Content),
+		Description: plaintext.Printable(cmp.Or(item.Description, mediaText(item.Extensions, "description"))),
 	}
 	if entry.Content == "" || entry.Content == entry.Description {
 		entry.Content, entry.Description = cmp.Or(entry.Content, entry.Description), ""
@@ -210,9 +213,9 @@ func authorOf(authors []*gofeed.Person, author *gofeed.Person) string {
 		if person == nil {
 			continue
 		}
-		if name := plainTitle(cmp.Or(person.Name, person.Email)); name != "" {
+		if name := plaintext.Title(cmp.Or(person.Name, person.Email)); name != "" {
 			names = append(names, name)
 		}
 	}
-	return cut(strings.Join(names, ", "), maxAuthor)
+	return plaintext.Cut(strings.Join(names, ", "), maxAuthor)
 }

@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // The variables of an expression.
@@ -78,9 +79,9 @@ func (v *values) Parent() cel.Activation { return nil }
 // everything into one of them.
 func textOf(entry feed.Entry) string {
 	const perCharacter = 64 // more bytes of markup than that are more than the text can be worth
-	text := feed.Text(bytesOf(entry.Content, perCharacter*maxContent))
+	text := plaintext.Text(bytesOf(entry.Content, perCharacter*maxContent))
 	if entry.Description != "" {
-		text = feed.Text(bytesOf(entry.Description, perCharacter*maxContent)) + "\n\n" + text
+		text = plaintext.Text(bytesOf(entry.Description, perCharacter*maxContent)) + "\n\n" + text
 	}
 	return within(strings.TrimSpace(text), maxContent)
 }

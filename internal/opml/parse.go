@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/feedxml"
 )
 
 // feedTypes are what readers call a subscription in the attribute type.
@@ -25,7 +25,7 @@ func Parse(body []byte) (*Document, error) {
 	if len(body) > MaxBytes {
 		return nil, fmt.Errorf("the list is larger than %d MiB", MaxBytes>>20)
 	}
-	decoder := xml.NewDecoder(bytes.NewReader(feed.UTF8(body)))
+	decoder := xml.NewDecoder(bytes.NewReader(feedxml.UTF8(body)))
 	decoder.Strict, decoder.Entity = false, xml.HTMLEntity
 	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil } // it is UTF-8 by now
 	p := &parser{decoder: decoder}

@@ -1,11 +1,12 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+// Package plaintext makes text for people of what feeds and pages have in its place: HTML, control characters, texts without end.
+//
+// It knows text alone. It must never know what the text is of.
+package plaintext
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"html"
 	"regexp"
 	"strings"
@@ -13,23 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds, in characters, of what leaves this package. Those of entries are the bounds of
-// v1alpha1.FeedItemSpec.
-const (
-	maxLanguage   = 64
-	maxGUID       = 2048
-	maxURL        = 4096
-	maxTitle      = 1024
-	maxAuthor     = 256
-	maxCategory   = 128
-	maxCategories = 32
-)
-
-// MaxTitle bounds the title of a document, in characters.
-const MaxTitle = 512
-
-// cut returns at most limit characters of the text.
-func cut(text string, limit int) string {
+// Cut returns at most limit characters of the text.
+func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -42,19 +28,19 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// cutWords is cut, without the beginning of a word at its end: that could be of something that is not to be shown, such as a token
+// CutWords is Cut, without the beginning of a word at its end: that could be of something that is not to be shown, such as a token
 // in the title of a page, and nobody could tell any more.
-func cutWords(text string, limit int) string {
-	short := cut(text, limit)
+func CutWords(text string, limit int) string {
+	short := Cut(text, limit)
 	if len(short) == len(text) {
 		return text
 	}
 	return strings.TrimSpace(strings.TrimRightFunc(short, func(r rune) bool { return r > ' ' && r < unicode.MaxASCII })) + "…"
 }
 
-// plainLine makes one line of a text: no control characters, no marks that change the direction
+// Line makes one line of a text: no control characters, no marks that change the direction
 // of text (a title could read as something else), single spaces.
-func plainLine(text string) string {
+func Line(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var line strings.Builder
 	line.Grow(len(text))
@@ -116,9 +102,10 @@ func withoutHidden(title string) string {
 	}
 }
 
-// plainTitle makes plain text of a title, in which many feeds have HTML, escaped once too often.
-func plainTitle(title string) string {
-	title = prefix(title, 64*maxTitle) // more than enough, whatever markup is in it
+// Title makes plain text of a title, in which many feeds have HTML, escaped once too often.
+func Title(title string) string {
+	const most = 64 << 10 // more than enough, whatever markup is in it
+	title = Prefix(title, most)
 	if strings.ContainsRune(title, '<') {
 		title = withoutHidden(title)
 		title = titleMarkup.ReplaceAllStringFunc(title, func(markup string) string {
@@ -129,11 +116,11 @@ func plainTitle(title string) string {
 			return ""
 		})
 	}
-	return plainLine(reference.ReplaceAllStringFunc(title, html.UnescapeString))
+	return Line(reference.ReplaceAllStringFunc(title, html.UnescapeString))
 }
 
-// printable drops control characters other than white space.
-func printable(text string) string {
+// Printable drops control characters other than white space.
+func Printable(text string) string {
 	if isPrintable(text) {
 		return strings.TrimSpace(text)
 	}
@@ -146,7 +133,7 @@ func printable(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// isPrintable reports whether printable has nothing to do; it may err in saying that it has.
+// isPrintable reports whether Printable has nothing to do; it may err in saying that it has.
 func isPrintable(text string) bool {
 	for i := range len(text) {
 		b := text[i]
@@ -159,30 +146,13 @@ func isPrintable(text string) bool {
 	return !strings.Contains(text, "\uFEFF") && utf8.ValidString(text)
 }
 
-// boundedGUID keeps the identity of a GUID that is too long.
-func boundedGUID(guid string) string {
-	guid = plainLine(guid)
-	if utf8.RuneCountInString(guid) <= maxGUID {
-		return guid
+// Prefix returns at most limit bytes of a text, cut on the border of a character.
+func Prefix(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	sum := sha256.Sum256([]byte(guid))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// plainCategories returns the categories without empty and repeated ones.
-func plainCategories(categories []string) []string {
-	var plain []string
-	listed := map[string]bool{}
-	for _, category := range categories {
-		category = cut(plainTitle(category), maxCategory)
-		if category == "" || listed[category] {
-			continue
-		}
-		if len(plain) == maxCategories {
-			break
-		}
-		listed[category] = true
-		plain = append(plain, category)
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return plain
+	return text[:limit]
 }

@@ -1,7 +1,8 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+// Package itemcontent is how an item carries the content of its entry, within the bounds of what the API server keeps.
+package itemcontent
 
 import (
 	"bytes"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // Bounds of an item's content, in bytes. In the API server's count, which is in characters, the
@@ -34,7 +36,7 @@ func Pack(content string) (plain, compressed string) {
 	if len(content) <= maxPlain {
 		return content, ""
 	}
-	content = prefix(content, maxUnpacked)
+	content = plaintext.Prefix(content, maxUnpacked)
 	var c compressor
 	packed, ok := c.compress(content)
 	if !ok {
@@ -83,7 +85,8 @@ func Unpacked(plain, compressed string) int64 {
 }
 
 func corrupt(err error) error {
-	return malformed(fmt.Sprintf("The compressed content cannot be read: %v.", err), err)
+	return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeMalformed,
+		fmt.Sprintf("The compressed content cannot be read: %v.", err), err)
 }
 
 // A compressor compresses within the bound. The zero value is ready for use.
@@ -124,7 +127,7 @@ func (c *compressor) longest(content string) []byte {
 	var packed []byte
 	low, high := 0, len(content) // the beginning of length low fits, that of length high does not
 	for next := maxCompressed / 2; high-low > 1; {
-		if attempt, ok := c.compress(prefix(content, next)); ok {
+		if attempt, ok := c.compress(plaintext.Prefix(content, next)); ok {
 			packed, low = attempt, next
 		} else {
 			high = next
@@ -134,15 +137,4 @@ func (c *compressor) longest(content string) []byte {
 		}
 	}
 	return packed
-}
-
-// prefix returns at most limit bytes of a text, cut on the border of a character.
-func prefix(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
 }

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+package plaintext
 
 import (
 	"html"
@@ -23,7 +23,7 @@ var (
 // line break, references decoded, without scripts, styles, marks and the readings of ruby. Text
 // without markup keeps its lines.
 func Text(content string) string {
-	content = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(printable(content))
+	content = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(Printable(content))
 	if !anyTag.MatchString(content) && escapedTag.MatchString(content) {
 		content = html.UnescapeString(content) // escaped once too often
 	}
@@ -150,7 +150,7 @@ func tidy(text string) string {
 	var tidied strings.Builder
 	blank := false
 	for line := range strings.SplitSeq(text, "\n") {
-		line = plainLine(line)
+		line = Line(line)
 		switch {
 		case line == "":
 			blank = true

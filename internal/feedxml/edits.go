@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+package feedxml
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ func edited(text []byte, edits []edit) []byte {
 
 // identify makes a GUID of what RSS 1.0 has for it, rdf:about, of which the parser knows nothing.
 func (s *scanner) identify(start xml.StartElement, e element, at span) {
-	if s.kind != kindRDF || e.role != roleEntry || s.text[at.to-2] == '/' {
+	if s.Kind != KindRDF || e.role != roleEntry || s.text[at.to-2] == '/' {
 		return
 	}
 	for _, attribute := range start.Attr {

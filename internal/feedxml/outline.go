@@ -1,7 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+// Package feedxml makes XML that a parser can read, within bounds of time and memory, of what servers send as RSS and Atom.
+//
+// It knows the tags of these vocabularies, and how they are broken. It must never know what an entry says.
+package feedxml
 
 import (
 	"bytes"
@@ -11,7 +14,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/feed-operator/feed-operator/internal/dates"
 )
+
+// MaxEntries is how many entries of one document are used, the first ones in document order.
+const MaxEntries = 10000
 
 // Bounds on XML, beyond what any feed needs. Without them a small document can take the parser
 // gigabytes, minutes, or the whole process by recursion.
@@ -23,14 +31,15 @@ const (
 	maxExtensionTokens = 256
 )
 
-// kind is the XML vocabulary of a feed.
-type kind int
+// Kind is the XML vocabulary of a feed.
+type Kind int
 
+// The kinds that are known.
 const (
-	kindNone kind = iota
-	kindRSS       // 0.9x and 2.0
-	kindRDF       // RSS 0.9 and 1.0
-	kindAtom
+	KindNone Kind = iota
+	KindRSS       // 0.9x and 2.0
+	KindRDF       // RSS 0.9 and 1.0
+	KindAtom
 )
 
 var (
@@ -45,13 +54,14 @@ var errUnbalanced = errors.New("end tags are missing or too many")
 // A span is a part of the text, [from, to).
 type span struct{ from, to int64 }
 
-// An outline is what one pass over the XML of a feed finds, before a parser may read it.
-type outline struct {
-	kind kind
-	// root is the name of the root element, empty when there is none, and space its namespace.
-	root, space string
-	// entries is how many were read to their ends.
-	entries int
+// Outline is what one pass over the XML of a feed finds, before a parser may read it.
+type Outline struct {
+	// Kind is the vocabulary.
+	Kind Kind
+	// Root is the name of the root element, empty when there is none, and space its namespace.
+	Root, space string
+	// Entries is how many were read to their ends.
+	Entries int
 	// whole is where the last of the first MaxEntries entries ends, and closing the end tags of
 	// what is open there.
 	whole   int64
@@ -114,9 +124,9 @@ var dateNames = setOf("pubdate lastbuilddate date published updated issued modif
 
 const contentNamespace = "http://purl.org/rss/1.0/modules/content/"
 
-// A scanner makes the outline.
+// A scanner makes the Outline.
 type scanner struct {
-	outline
+	Outline
 
 	text       []byte
 	balanced   bool // what is out of order now stays so
@@ -130,7 +140,7 @@ type scanner struct {
 	endName    string // and its name
 }
 
-func outlineOf(text []byte, balanced bool) outline {
+func outlineOf(text []byte, balanced bool) Outline {
 	s := &scanner{text: text, balanced: balanced}
 	decoder := newDecoder(text)
 	for done := false; !done; {
@@ -147,7 +157,7 @@ func outlineOf(text []byte, balanced bool) outline {
 			break
 		}
 	}
-	return s.outline
+	return s.Outline
 }
 
 // handle notes one token; it is done at the end of the root element, and at once if that is no feed's.
@@ -170,17 +180,17 @@ func (s *scanner) handle(token xml.Token, at span) (done bool, err error) {
 
 func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) {
 	if len(s.open) == 0 {
-		s.root, s.space = start.Name.Local, strings.TrimSpace(start.Name.Space)
-		switch strings.ToLower(s.root) {
+		s.Root, s.space = start.Name.Local, strings.TrimSpace(start.Name.Space)
+		switch strings.ToLower(s.Root) {
 		case "rss":
-			s.kind, s.native = kindRSS, nativeRSS
+			s.Kind, s.native = KindRSS, nativeRSS
 			// Some feeds have a namespace of their own on the root, and so on all that is RSS.
 			s.rootSpace = s.space
 		case "rdf":
-			s.kind, s.native = kindRDF, nativeRSS
+			s.Kind, s.native = KindRDF, nativeRSS
 			s.rootSpace = s.space
 		case "feed":
-			s.kind, s.native = kindAtom, nativeAtom
+			s.Kind, s.native = KindAtom, nativeAtom
 			s.rootSpace = s.space
 			s.spellNamespace(at)
 		default:
@@ -197,7 +207,7 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 		return false, errUnbalanced
 	}
 	s.identify(start, e, at)
-	if s.entries < MaxEntries { // what follows does not reach the parser
+	if s.Entries < MaxEntries { // what follows does not reach the parser
 		s.elements++
 	}
 	s.namespaces += e.namespaces
@@ -229,7 +239,7 @@ func (s *scanner) roleOf(name xml.Name) role {
 	space := strings.TrimSpace(name.Space)
 	native := slices.Contains(s.native, space)
 	if native || space == s.rootSpace {
-		if r, ok := structure[s.kind == kindAtom][parent][strings.ToLower(name.Local)]; ok {
+		if r, ok := structure[s.Kind == KindAtom][parent][strings.ToLower(name.Local)]; ok {
 			return r
 		}
 	}
@@ -284,7 +294,7 @@ func (s *scanner) end(at span) (done bool, err error) {
 		// Else the parser takes the end tag of the outer element for a part of its text.
 		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
 	}
-	if at.to-closed.from > 4*longestDate && dateNames[localName(closed.name)] {
+	if at.to-closed.from > 4*dates.Longest && dateNames[localName(closed.name)] {
 		// The parser tries a hundred forms, with a copy of the date for each.
 		s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
 	}
@@ -295,8 +305,8 @@ func (s *scanner) end(at span) (done bool, err error) {
 		}
 	}
 	if closed.role == roleEntry && itself {
-		s.entries++
-		if s.entries <= MaxEntries {
+		s.Entries++
+		if s.Entries <= MaxEntries {
 			s.whole, s.closing = at.to, s.closeAll()
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+package feedxml
 
 import (
 	"bytes"
@@ -14,10 +14,10 @@ import (
 
 // UTF8 returns a document of XML in UTF-8, without the characters that XML forbids, whatever character
 // set it is in and says that it is in.
-func UTF8(body []byte) []byte { return readable(body, "") }
+func UTF8(body []byte) []byte { return Readable(body, "") }
 
-// readable returns a document in UTF-8 from where it begins, without what XML forbids.
-func readable(body []byte, contentType string) []byte {
+// Readable returns a document in UTF-8 from where it begins, without what XML forbids.
+func Readable(body []byte, contentType string) []byte {
 	return trimStart(legalCharacters(charset.Decode(body, contentType)))
 }
 
@@ -100,7 +100,8 @@ func legal(r rune) bool {
 var (
 	feedStart = regexp.MustCompile(`(?i)<\?xml\s|<rss[\s>]|<feed[\s>]|<rdf:rdf[\s>]`)
 	xmlHeader = regexp.MustCompile(`^<\?xml\s[^>]*>`)
-	htmlStart = regexp.MustCompile(`(?i)<!doctype\s+html|<html[\s>]`)
+	// HTMLStart is how a page begins that is no feed.
+	HTMLStart = regexp.MustCompile(`(?i)<!doctype\s+html|<html[\s>]`)
 )
 
 // trimStart cuts what stands before the document (white space, marks, a warning that the server's
@@ -110,7 +111,7 @@ func trimStart(text []byte) []byte {
 	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
 		return text
 	}
-	if at := feedStart.FindIndex(text); at != nil && !htmlStart.Match(text[:at[0]]) {
+	if at := feedStart.FindIndex(text); at != nil && !HTMLStart.Match(text[:at[0]]) {
 		// What begins with markup may be any XML with a feed somewhere inside it.
 		if text[0] != '<' || bytes.HasPrefix(text[at[0]:], []byte("<?")) {
 			text = text[at[0]:]

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+package feedxml
 
 import (
 	"encoding/xml"
@@ -10,6 +10,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // balance puts the tags of a feed in order, so that what follows a tag that is missing or too many is
@@ -249,7 +251,7 @@ func (b *balancer) end(first int, at int64) {
 	for i, tag := range b.open[first:] {
 		member := tag.role == roleText && b.open[first+i-1].role != roleText
 		if member && !b.isClosed(tag) && b.missing == nil {
-			b.missing = fmt.Errorf("the end tag of <%s> is missing", cutWords(plainLine(tag.name), 64))
+			b.missing = fmt.Errorf("the end tag of <%s> is missing", plaintext.CutWords(plaintext.Line(tag.name), 64))
 		}
 	}
 	if tags.Len() > 0 {

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+package feedxml
 
 import (
 	"cmp"
@@ -23,11 +23,11 @@ func repairsOf(text []byte) int {
 	return max(min(maxRepairs, repairBytes/max(len(text), 1)), 1)
 }
 
-// repair makes XML that a parser can read within bounds: with its tags in order, without the entries
+// Repair makes XML that a parser can read within bounds: with its tags in order, without the entries
 // that break it, and without what follows the first MaxEntries. Where the damage is outside of entries,
 // or too much for repair, what stands before it is left. It returns nothing when no entry is left, and
 // otherwise with the first damage that was found, or an end tag that is missing.
-func repair(text []byte) (repaired []byte, found outline, damage error) {
+func Repair(text []byte) (repaired []byte, found Outline, damage error) {
 	balanced, most := false, repairsOf(text)
 	var missing error
 	for repairs := 0; ; repairs++ {
@@ -43,11 +43,11 @@ func repair(text []byte) (repaired []byte, found outline, damage error) {
 		}
 		text = slices.Concat(text[:found.broken.from], text[found.broken.to:])
 	}
-	if damage != nil && found.entries == 0 {
+	if damage != nil && found.Entries == 0 {
 		return nil, found, damage
 	}
 	end, closing := int64(len(text)), ""
-	if found.err != nil || found.entries > MaxEntries {
+	if found.err != nil || found.Entries > MaxEntries {
 		end, closing = found.whole, found.closing
 	}
 	return append(edited(text[:end:end], found.edits), closing...), found, cmp.Or(damage, missing)
@@ -63,6 +63,6 @@ func unbalanced(err error) bool {
 }
 
 // repairable reports whether the pass ended inside of an entry that can be cut out.
-func (o *outline) repairable() bool {
+func (o *Outline) repairable() bool {
 	return o.broken.to > o.broken.from
 }

@@ -1,7 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+// Package dates reads the dates of feeds in the forms in which they are written, by whatever software, in many languages.
+//
+// It knows the text of one date and the language around it. It must never know of what it is the date.
+package dates
 
 import (
 	"regexp"
@@ -10,8 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mmcdole/gofeed"
-	ext "github.com/mmcdole/gofeed/extensions"
+	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
 // A dateForm is one order of year, month and day, with the numbers of their groups.
@@ -29,8 +31,8 @@ var dateForms = []dateForm{
 	{regexp.MustCompile(`(?:^|\D)(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?:\D|$)`), 3, 2, 1},
 }
 
-// longestDate is how long a date may be, in bytes.
-const longestDate = 256
+// Longest is how long a date may be, in bytes.
+const Longest = 256
 
 var (
 	// "Mon Jan 2 15:04:05 MST 2006": the year after the time of day.
@@ -40,69 +42,20 @@ var (
 	word      = regexp.MustCompile(`[\p{L}/_]+`)
 )
 
-// published returns when the entry was published, else updated; zero when neither date is usable. The
-// language is that of the feed.
-func published(item *gofeed.Item, language string) time.Time {
-	if t := dateOf(item.Published, item.PublishedParsed, language); !t.IsZero() {
-		return t
-	}
-	if t := extensionDate(item.Extensions, datesOfPublication, language); !t.IsZero() {
-		return t
-	}
-	if t := dateOf(item.Updated, item.UpdatedParsed, language); !t.IsZero() {
-		return t
-	}
-	return extensionDate(item.Extensions, datesOfUpdate, language)
-}
-
-// dateOf returns the time in UTC; zero when it is not usable. The parser knows more forms than parseDate,
-// but takes every zone that it does not know for UTC.
-func dateOf(raw string, parsed *time.Time, language string) time.Time {
-	t, sure := parseDate(raw, language)
-	if !sure && parsed != nil {
-		return usable(*parsed)
-	}
-	return t
-}
-
-// dcterms is the prefix of Dublin Core's terms
-// (https://www.dublincore.org/specifications/dublin-core/dcmi-terms/).
-const dcterms = "dcterms"
-
-// Dates that entries have in extensions, by prefix and name.
-var (
-	datesOfPublication = [][2]string{
-		{dcterms, "issued"}, {dcterms, "available"}, {dcterms, "date"}, {"prism", "publicationDate"}, {dcterms, "created"},
-	}
-	datesOfUpdate = [][2]string{{dcterms, "modified"}}
-)
-
-// extensionDate returns the first of the dates that is there and usable.
-func extensionDate(extensions ext.Extensions, names [][2]string, language string) time.Time {
-	for _, name := range names {
-		for _, element := range extensions[name[0]][name[1]] {
-			if t, _ := parseDate(element.Value, language); !t.IsZero() {
-				return t
-			}
-		}
-	}
-	return time.Time{}
-}
-
-// parseDate reads a date in any of the common forms, in UTC; one without a zone is taken for UTC. The
+// Parse reads a date in any of the common forms, in UTC; one without a zone is taken for UTC. The
 // language is that of the feed, or empty; the name of a zone may mean another one in it.
 // When it is sure and the time is zero, no other parser should try: the date is in a zone or an
 // order that must not be guessed, or stands for none.
-func parseDate(raw, language string) (t time.Time, sure bool) {
-	if len(raw) > longestDate {
+func Parse(raw, language string) (t time.Time, sure bool) {
+	if len(raw) > Longest {
 		return time.Time{}, true
 	}
 	if at, ok := standardDate(raw); ok {
-		return usable(at), true
+		return Usable(at), true
 	}
-	text := respell(plainLine(raw))
+	text := respell(plaintext.Line(raw))
 	if at, ok := epoch(text); ok {
-		return usable(at), true
+		return Usable(at), true
 	}
 	if last := text[max(0, len(text)-1):]; strings.ContainsAny(last, "0123456789") {
 		text = yearLast.ReplaceAllString(text, "$1 $3 $2")
@@ -116,7 +69,7 @@ func parseDate(raw, language string) (t time.Time, sure bool) {
 	if !found || !ok || !known {
 		return time.Time{}, !known && word.MatchString(zone)
 	}
-	return usable(day.Add(clock - east)), true
+	return Usable(day.Add(clock - east)), true
 }
 
 // standardDate reads the forms that the formats of feeds ask for, as most feeds have them, at a tenth
@@ -237,21 +190,10 @@ func looksLikeZone(name string) bool {
 	return short || strings.Contains(name, "/") || strings.EqualFold(name, "time")
 }
 
-// ClampDates makes now, when the document was read, of each date that lies after it: what is listed
-// was published. Such entries would else stay the newest of all for years.
-func (d *Document) ClampDates(now time.Time) {
-	now = now.UTC().Truncate(time.Second)
-	for i := range d.Entries {
-		if d.Entries[i].Published.After(now) {
-			d.Entries[i].Published = now
-		}
-	}
-}
-
-// usable returns the time in UTC, or zero for what nothing was published at: anything before
+// Usable returns the time in UTC, or zero for what nothing was published at: anything before
 // 2 January 1970, because software writes 0 in one form or another for "not set", and years that no
 // date format of ours can hold.
-func usable(t time.Time) time.Time {
+func Usable(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Second)
 	if t.Before(time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)) || t.Year() > 9999 {
 		return time.Time{}

@@ -1,20 +1,20 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed
+package feedxml
 
 import "strings"
 
 // rss11 is the namespace of RSS 1.1 (http://inamidst.com/rss1.1/), less the hash at its end.
 const rss11 = "http://purl.org/net/rss1.1"
 
-// isRSS11 reports whether the document is RSS 1.1, as it is written or after fromRSS11. CDF, which has a root
+// IsRSS11 reports whether the document is RSS 1.1, as it is written or after FromRSS11. CDF, which has a root
 // of the same name, has no namespace.
-func (o *outline) isRSS11() bool { return strings.TrimSuffix(o.space, "#") == rss11 }
+func (o *Outline) IsRSS11() bool { return strings.TrimSuffix(o.space, "#") == rss11 }
 
-// fromRSS11 writes RSS 1.1 as RSS 1.0, of which it is the successor and which the parser knows: the root
+// FromRSS11 writes RSS 1.1 as RSS 1.0, of which it is the successor and which the parser knows: the root
 // is not the channel but around it, and there is no list around the entries.
-func fromRSS11(text []byte) []byte {
+func FromRSS11(text []byte) []byte {
 	b := balancer{text: text}
 	root, prefix := "", ""
 	walkTags(text, maxDepth, func(name string, start bool, at span) int {
