@@ -32,7 +32,8 @@ type faults struct {
 	mu     sync.Mutex
 	answer func(*http.Request) *metav1.Status
 	after  func(*http.Request)
-	behind gate // what the API server tells of changes of items waits at it
+	// What the API server tells of changes of items waits at behind, and of sources at sourcesBehind.
+	behind, sourcesBehind gate
 }
 
 // changesTold is the body of a watch.
@@ -63,6 +64,18 @@ func (f *faults) on(answer func(*http.Request) *metav1.Status) {
 	f.answer = answer
 }
 
+// gateOf is where the answer to a watch waits; nil for other requests.
+func (f *faults) gateOf(r *http.Request) *gate {
+	switch {
+	case !r.URL.Query().Has("watch"):
+	case strings.HasSuffix(r.URL.Path, "/feeditems"):
+		return &f.behind
+	case strings.HasSuffix(r.URL.Path, "/feedsources"):
+		return &f.sourcesBehind
+	}
+	return nil
+}
+
 func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		f.mu.Lock()
@@ -71,10 +84,10 @@ func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 		if after != nil {
 			defer after(r)
 		}
-		if r.URL.Query().Has("watch") && strings.HasSuffix(r.URL.Path, "/feeditems") {
+		if at := f.gateOf(r); at != nil {
 			response, err := server.RoundTrip(r)
 			if err == nil {
-				response.Body = changesTold{response.Body, &f.behind, r}
+				response.Body = changesTold{response.Body, at, r}
 			}
 			return response, err
 		}

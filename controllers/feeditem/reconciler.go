@@ -130,6 +130,13 @@ func (r *Reconciler) reconcileLive(ctx context.Context, turn *schedule.Turn, try
 		return result, nil
 	}
 	if step.Action == lifecycle.Reset {
+		if forced(item) { // what was changed before that counts for it, though the cache may not have heard of the change
+			live, err := itemcache.SourceOf(ctx, r.Live, item)
+			if err != nil || live == nil || live.Spec.Suspend {
+				return ctrl.Result{}, err
+			}
+			source = live
+		}
 		if err := r.reset(ctx, item, source); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -213,10 +220,15 @@ func (r *Reconciler) acknowledge(ctx context.Context, item *v1alpha1.FeedItem) e
 	})
 }
 
+// forced reports whether a person wants an item to be tried again, and that was not done yet.
+func forced(item *v1alpha1.FeedItem) bool {
+	return lifecycle.Token(item) != item.Status.LastHandledRetry
+}
+
 // reset makes an item due that a person wants to have tried again, and notes the token with it:
 // should the attempt that follows be cut off, the item is still due, and the token used up.
 func (r *Reconciler) reset(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
-	revived, forced := item.Terminal(), lifecycle.Token(item) != item.Status.LastHandledRetry
+	revived, forced := item.Terminal(), forced(item)
 	err := record.Claim(ctx, r.Client, item, func(item *v1alpha1.FeedItem) bool {
 		lifecycle.RetryNow(item, backoff.Of(source), r.Clock.Now())
 		return true

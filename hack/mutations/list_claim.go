@@ -49,8 +49,8 @@ var claimMutations = []mutation{
 	{
 		breaks: "what was stopped since it was looked at is claimed",
 		file:   "internal/delivery/claim.go",
-		old:    "source = e.mayPost(ctx, item)",
-		now:    "_ = e.mayPost(ctx, item)",
+		old:    "source = e.mayPost(ctx, item, source)",
+		now:    "_ = e.mayPost(ctx, item, source)",
 		tests:  []string{"TestWhatIsStoppedBeforeItsClaimIsNotPosted"},
 	},
 	{

@@ -43,7 +43,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		p.doubtResolved(false)
 		p.publication, unfit = e.compose(p, item, source)
 	}
-	source = e.mayPost(ctx, item)
+	source = e.mayPost(ctx, item, source)
 	before := item.DeepCopy()
 	claimed, lost := false, false
 	p.claimed = apiclock.PassedBy(e.Clock)
@@ -80,10 +80,13 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 
 // mayPost reads again, right before a post is claimed, whether the source of an item wants posts: what came before may
 // have taken minutes, and somebody may have stopped it meanwhile. It returns the source as it is now; nil: there is to be no post.
-func (e *Engine) mayPost(ctx context.Context, item *v1alpha1.FeedItem) *v1alpha1.FeedSource {
+func (e *Engine) mayPost(ctx context.Context, item *v1alpha1.FeedItem, known *v1alpha1.FeedSource) *v1alpha1.FeedSource {
 	source, err := itemcache.SourceOf(ctx, e.Client, item)
 	if err != nil || source == nil || source.Spec.Suspend {
 		return nil
+	}
+	if source.Generation < known.Generation { // the cache is behind what is known already
+		return known
 	}
 	return source
 }

@@ -153,7 +153,7 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 ) (ctrl.Result, error) {
 	var ready []*post
 	defer func() { cancelUnused(ready) }()
-	wants := e.mayPost(ctx, item)
+	wants := e.mayPost(ctx, item, source)
 	if outcome.Summary != nil && wants != nil && ctx.Err() == nil { // no new claim once the manager is stopping
 		summarized := item.DeepCopy()
 		summarized.Status.Summary = outcome.Summary

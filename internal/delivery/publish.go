@@ -75,7 +75,7 @@ func (e *Engine) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *po
 	if err := e.Client.Get(ctx, client.ObjectKeyFromObject(item), &now); err != nil || now.UID != item.UID || !now.DeletionTimestamp.IsZero() {
 		return false
 	}
-	if source := e.mayPost(ctx, item); source == nil || !source.Delivers(p.Destination) {
+	if source := e.mayPost(ctx, item, p.source); source == nil || !source.Delivers(p.Destination) {
 		return false
 	}
 	to, err := posting.To(ctx, e.Client, e.Services, types.NamespacedName{Namespace: item.Namespace, Name: p.Destination})
