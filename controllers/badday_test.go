@@ -20,7 +20,6 @@ import (
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
-	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
@@ -123,7 +122,7 @@ func TestAnItemKeepsItsTurnAtOneDestinationWhileAnotherOneRefusesIt(t *testing.T
 func TestNoMoreItemsAreWorkedOnThanThereArePlacesWhileWritesAreSlow(t *testing.T) {
 	t.Parallel()
 	const workers = 2
-	n := portion.Of(60, 24)
+	const n = 24
 	w := newWorld(t, func(w *world) { w.workers = workers })
 	server := w.mastodon()
 	w.destination("press", server.URL, suspended)
@@ -185,7 +184,7 @@ func TestTheCountsOfADestinationAreNotThoseOfTheOneThatReplacesIt(t *testing.T) 
 func TestNoMoreItemsAreGivenUpAtOnceThanThereArePlacesWhileWritesAreSlow(t *testing.T) {
 	t.Parallel()
 	const workers = 2
-	n := portion.Of(60, 24)
+	const n = 24
 	w := newWorld(t, func(w *world) { w.workers = workers })
 	server := w.mastodon(func(options *mastodontest.Options) { options.Token = "another-token-than-that" })
 	w.destination("press", server.URL, suspended)

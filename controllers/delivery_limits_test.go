@@ -45,14 +45,7 @@ func oldestFirst(n int) []string {
 
 // allQueued checks that n items have their summaries, and that no post of them is under way.
 func allQueued(n int) func([]v1alpha1.FeedItem) error {
-	return func(items []v1alpha1.FeedItem) error {
-		for i := range items {
-			if err := inState("press", v1alpha1.DeliveryQueued)(&items[i]); err != nil {
-				return err
-			}
-		}
-		return hasItems(n)(items)
-	}
+	return eachOf(n, inState("press", v1alpha1.DeliveryQueued))
 }
 
 // R2.3, R4.5: until the time that a server names nothing is called; then all are posted, oldest first.

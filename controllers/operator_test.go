@@ -362,20 +362,15 @@ func inPhase(phase v1alpha1.Phase, reason v1alpha1.Reason) func(*v1alpha1.FeedIt
 
 // allProcessed checks that there are n items, each with a summary.
 func allProcessed(n int) func([]v1alpha1.FeedItem) error {
-	return func(items []v1alpha1.FeedItem) error {
-		if len(items) != n {
-			return fmt.Errorf("%d items, want %d", len(items), n)
+	return eachOf(n, func(item *v1alpha1.FeedItem) error {
+		if err := inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)(item); err != nil {
+			return err
 		}
-		for i := range items {
-			if err := inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)(&items[i]); err != nil {
-				return err
-			}
-			if items[i].Status.Summary == nil {
-				return errors.New("processed without a summary")
-			}
+		if item.Status.Summary == nil {
+			return errors.New("processed without a summary")
 		}
 		return nil
-	}
+	})
 }
 
 // checkRules holds the rules of kstatus against conditions: Ready is there; Reconciling and
