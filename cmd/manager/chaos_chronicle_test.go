@@ -207,6 +207,13 @@ func (c *chronicle) newest(story string) *v1alpha1.FeedItem {
 	return all[len(all)-1].last
 }
 
+// isCutOff reports whether what a replica does at most so long after a post may have been cut off by its end. What it wrote before that may be heard
+// of after it: the watch is as late as the machine is busy.
+func isCutOff(heard, ended time.Time, atMost time.Duration) bool {
+	const late = 5 * time.Second
+	return heard.Sub(ended) < late && ended.Sub(heard) < atMost
+}
+
 // uncounted is how many posts to a destination may be missing in what it counts: counters are written every half a minute, and what a
 // replica has counted since is lost when it is killed, or ends while the API server takes no writes.
 func (c *chronicle) uncounted(destination string) int64 {
@@ -216,7 +223,7 @@ func (c *chronicle) uncounted(destination string) int64 {
 	var missing int64
 	for _, item := range c.items {
 		done, was := item.done[destination]
-		if was && slices.ContainsFunc(c.lost, func(lost time.Time) bool { return lost.After(done) && lost.Sub(done) < atMost }) {
+		if was && slices.ContainsFunc(c.lost, func(lost time.Time) bool { return isCutOff(done, lost, atMost) }) {
 			missing++
 		}
 	}
@@ -233,7 +240,7 @@ func (c *chronicle) forgotten(item chronicledItem, destination string) bool {
 		return len(c.gone) > 0
 	}
 	done, was := item.done[destination]
-	return was && slices.ContainsFunc(c.gone, func(gone time.Time) bool { return gone.After(done) && gone.Sub(done) < atMost })
+	return was && slices.ContainsFunc(c.gone, func(gone time.Time) bool { return isCutOff(done, gone, atMost) })
 }
 
 // leave notes that a replica has ended, or was frozen.
