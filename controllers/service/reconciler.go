@@ -109,6 +109,7 @@ func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Reques
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: "it is being deleted"})
 		return ctrl.Result{}, nil
 	}
+	r.Services.Meet(id, found)
 	if _, _, _, seen := r.Services.Lookup(id); !seen {
 		if err := r.restore(ctx, id, found); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -146,7 +147,7 @@ func (r *Reconciler[T, P, C]) restore(ctx context.Context, id schedule.Resource,
 	}
 	status := found.Service()
 	r.kind.resume(r.Services, id, found)
-	r.Services.Restore(id, status.CheckedFor, availabilityOf(status.Availability))
+	r.Services.Restore(id, found.GetUID(), status.CheckedFor, availabilityOf(status.Availability))
 	if status.RefusedCredentials != "" && status.LastFailure != nil && status.ObservedGeneration == found.GetGeneration() {
 		refused := failure.New(v1alpha1.CategoryAuth, failure.TypeCredentials, status.LastFailure.Message)
 		why := services.Unavailability{Because: services.Clause(refused.Message), Refused: refused}

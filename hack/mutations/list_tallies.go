@@ -125,4 +125,32 @@ var tallyMutations = []mutation{
 		in:    "controllers",
 		tests: []string{"TestAPostThatWasFoundIsCountedThoughTheAnswerToThatIsLost"},
 	},
+	{
+		breaks: "what a call learns of a peer is lost when its service was changed meanwhile",
+		file:   "internal/services/services.go",
+		old:    "if !slices.Contains(found.samePeer, revision) {\n		return false",
+		now:    "if found.revision != revision {\n		return false",
+		tests:  []string{"TestAPauseThatWasAskedForOutlastsAChange"},
+	},
+	{
+		breaks: "what a call learns of one peer is held against the next",
+		file:   "internal/services/services.go",
+		old:    "found.savedAvailability, found.samePeer = schedule.Availability{}, nil",
+		now:    "found.savedAvailability = schedule.Availability{}",
+		tests:  []string{"TestAPauseThatWasAskedForOutlastsAChange"},
+	},
+	{
+		breaks: "a pause that is asked for while nobody may call is forgotten",
+		file:   "internal/services/services.go",
+		old:    "found.savedAvailability = found.savedAvailability.Failed(s.clock.Now(), failed)",
+		now:    "_ = failed",
+		tests:  []string{"TestAPauseThatWasAskedForOutlastsAChange"},
+	},
+	{
+		breaks: "an object begins with what was known of another one of its name",
+		file:   "internal/services/services.go",
+		old:    "seen && found.uid != object.GetUID()",
+		now:    "seen && found.uid == \"\"",
+		tests:  []string{"TestAnObjectBeginsWithNothingOfTheOneBefore"},
+	},
 }

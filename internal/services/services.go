@@ -12,10 +12,13 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -102,8 +105,12 @@ type Services struct {
 
 // service is one provider or destination.
 type service struct {
-	caller      any    // what calls it, nil while it must not be called
-	revision    string // of the spec and the Secret that the caller was made from
+	caller   any       // what calls it, nil while it must not be called
+	revision string    // of the spec and the Secret that the caller was made from
+	uid      types.UID // of the object, empty until Restore
+	// samePeer holds the last revisions that called the peer: a call may end after its own was replaced, and what the peer
+	// has asked for in it, such as a pause, is asked of the next one too.
+	samePeer    []string
 	unavailable *Unavailability
 	// withheld is set while the object asks for another caller than the one that was last made for it.
 	withheld bool
@@ -151,7 +158,11 @@ func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer st
 	known := found.caller != nil || found.unavailable != nil
 	replaced := found.peer != "" && found.peer != peer
 	if replaced {
-		found.savedAvailability = schedule.Availability{}
+		found.savedAvailability, found.samePeer = schedule.Availability{}, nil
+	}
+	if !slices.Contains(found.samePeer, revision) {
+		const enough = 8 // a call lasts a minute, and somebody edits by hand
+		found.samePeer = append(found.samePeer[max(0, len(found.samePeer)-enough+1):], revision)
 	}
 	if replaced || found.unavailable != nil || s.Schedule.Availability(id).State == schedule.StateDown {
 		s.Schedule.SetAvailability(id, found.savedAvailability)
@@ -179,6 +190,16 @@ func (s *Services) Withhold(id schedule.Resource) {
 	}
 	found.caller, found.withheld = nil, true
 	s.Schedule.Withhold(id)
+}
+
+// Meet has forgotten what is known of a service where that is of another object, which had its name before: how it stands, and what
+// is still to be counted of its calls. A service that was made by a late call of such a one, and of no object yet, goes too.
+func (s *Services) Meet(id schedule.Resource, object metav1.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found, seen := s.known[id]; seen && found.uid != object.GetUID() {
+		s.forget(id)
+	}
 }
 
 // NoteCheck notes that the peer of a service was checked.
@@ -232,12 +253,12 @@ func (s *Services) close(id schedule.Resource, revision string, why Unavailabili
 	}
 }
 
-// Restore sets what was known of a service, and of which peer, before a restart.
-func (s *Services) Restore(id schedule.Resource, peer string, availability schedule.Availability) {
+// Restore sets what was known of the service of an object, and of which peer, before a restart.
+func (s *Services) Restore(id schedule.Resource, object types.UID, peer string, availability schedule.Availability) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	found.savedAvailability, found.peer = availability, peer
+	found.uid, found.savedAvailability, found.peer = object, availability, peer
 	s.Schedule.SetAvailability(id, availability)
 }
 
@@ -245,6 +266,10 @@ func (s *Services) Restore(id schedule.Resource, peer string, availability sched
 func (s *Services) Forget(id schedule.Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(id)
+}
+
+func (s *Services) forget(id schedule.Resource) {
 	_, was := s.known[id]
 	delete(s.known, id)
 	s.Schedule.Remove(id)
@@ -327,7 +352,7 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	case misconfigured(failed):
 		why = &Unavailability{Because: Clause(failed.Error()), Until: s.clock.Now().Add(RecheckInterval)}
 	}
-	if _, current, _, _ := s.Lookup(id); why == nil && current == revision {
+	if why == nil && s.isOfPeer(id, revision, failed) {
 		after := ticket.Failed(failed)
 		lengthened := after.Until.After(before.Until) && after.Remaining(s.clock.Now()) >= LongPause
 		s.count(id, failed, stage, tokens, after.State != before.State || lengthened)
@@ -338,6 +363,21 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	inUse := why != nil && s.markUsedUnavailable(id, revision, *why)
 	s.count(id, failed, stage, tokens, inUse)
 	return why != nil && (!inUse || why.Refused == nil)
+}
+
+// isOfPeer reports whether a call by a revision was to the peer that is called now, so that its failure speaks of that. While
+// nobody may call for another reason, the failure is noted with what is remembered for afterwards.
+func (s *Services) isOfPeer(id schedule.Resource, revision string, failed *failure.Error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	if !slices.Contains(found.samePeer, revision) {
+		return false
+	}
+	if found.unavailable != nil {
+		found.savedAvailability = found.savedAvailability.Failed(s.clock.Now(), failed)
+	}
+	return true
 }
 
 // misconfigured reports whether no request at all can succeed until somebody changes the spec.

@@ -71,3 +71,93 @@ func TestAServiceIsNotCalledAsItWasDescribedBefore(t *testing.T) {
 		t.Errorf("who waited has not its turn; woken are %v", woken)
 	}
 }
+
+// R3.3, R4.5: a call ends after its service was changed, and was told to wait. The peer is still the same, so the next call waits; another
+// peer has asked for nothing.
+func TestAPauseThatWasAskedForOutlastsAChange(t *testing.T) {
+	t.Parallel()
+	between := map[string]func(*services.Services, schedule.Resource, func()){
+		"while it is looked at anew": func(known *services.Services, id schedule.Resource, end func()) {
+			known.Withhold(id)
+			end()
+		},
+		"while it is suspended": func(known *services.Services, id schedule.Resource, end func()) {
+			known.MarkUnavailable(id, "", services.Unavailability{Because: "it is suspended"})
+			end()
+		},
+		"after it was looked at": func(known *services.Services, id schedule.Resource, end func()) {
+			known.MarkReady(id, "caller", "between", "peer", schedule.Limit{}, time.Time{})
+			end()
+		},
+		"when all that is over": nil,
+	}
+	for name, endBetween := range between {
+		for peer, mayCall := range map[string]bool{"peer": false, "another": true} {
+			t.Run(name+", then "+peer, func(t *testing.T) {
+				t.Parallel()
+				press := schedule.Destination(types.NamespacedName{Namespace: "news", Name: "press"})
+				clock := clocktesting.NewFakeClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
+				plan := schedule.New(clock, func(string) {}, nil)
+				known := services.New(clock, plan, func(schedule.Resource, bool) {})
+				plan.Open()
+				known.MarkReady(press, "caller", "before", "peer", schedule.Limit{}, time.Time{})
+				turn := plan.Enter("item")
+				ticket, granted := turn.Acquire(schedule.Rank{Name: "item"}, press)
+				if !granted {
+					t.Fatal("a service that is ready is not granted")
+				}
+				late := func() {}
+				end := func() {
+					slow := failure.New(v1alpha1.CategoryRateLimit, "http_429", "slow down")
+					slow.RetryAfter = 10 * time.Minute
+					if known.CallEnded(ticket, "before", v1alpha1.StageDeliver, 0, slow) {
+						t.Error("the failure is not the item's")
+					}
+				}
+				if endBetween == nil {
+					late = end
+				} else {
+					endBetween(known, press, end)
+				}
+				known.MarkReady(press, "caller", "after", peer, schedule.Limit{}, time.Time{})
+				late()
+				turn.Leave()
+				if plan.Free(press) != mayCall {
+					t.Errorf("may be called: %t, want %t; %+v", !mayCall, mayCall, plan.Availability(press))
+				}
+				clock.Step(11 * time.Minute)
+				if !plan.Free(press) {
+					t.Error("the pause does not end")
+				}
+			})
+		}
+	}
+}
+
+// R4.5: what the calls of an object have come to is not counted for another one that has its name by now, nor is it kept from being called by it.
+func TestAnObjectBeginsWithNothingOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	press := schedule.Destination(types.NamespacedName{Namespace: "news", Name: "press"})
+	clock := clocktesting.NewFakeClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
+	plan := schedule.New(clock, func(string) {}, nil)
+	known := services.New(clock, plan, func(schedule.Resource, bool) {})
+	first, second := &v1alpha1.FeedDestination{}, &v1alpha1.FeedDestination{}
+	first.UID, second.UID = "first", "second"
+	known.Meet(press, first)
+	known.Restore(press, first.UID, "peer", schedule.Availability{State: schedule.StateCoolingDown, Until: clock.Now().Add(time.Hour), Failures: 1})
+	known.Posted(press)
+	known.Meet(press, first)
+	if tally := known.TallyToWrite(press); tally.Posts != 1 {
+		t.Fatalf("%d posts are to be written of the same object, want 1", tally.Posts)
+	}
+	known.Meet(press, second)
+	if _, _, _, seen := known.Lookup(press); seen {
+		t.Error("it is known")
+	}
+	if tally := known.TallyToWrite(press); tally.Posts != 0 {
+		t.Errorf("%d posts of the one before are counted", tally.Posts)
+	}
+	if remaining := plan.Availability(press).Remaining(clock.Now()); remaining != 0 {
+		t.Errorf("it waits %v for what the one before was told", remaining)
+	}
+}
