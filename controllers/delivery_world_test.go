@@ -136,16 +136,23 @@ func isOpen(d *v1alpha1.FeedDestination) error {
 // changeDestination patches a FeedDestination, and waits until the operator has seen it.
 func (w *world) changeDestination(name, patch string) {
 	w.t.Helper()
-	changed := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	if err := w.client.Patch(w.t.Context(), changed, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
-	}
+	changed := w.patchDestination(name, patch)
 	w.untilDestination(name, func(d *v1alpha1.FeedDestination) error {
 		if d.Status.ObservedGeneration != changed.Generation {
 			return errors.New("not looked at yet")
 		}
 		return nil
 	})
+}
+
+// patchDestination patches a FeedDestination, and returns it.
+func (w *world) patchDestination(name, patch string) *v1alpha1.FeedDestination {
+	w.t.Helper()
+	changed := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	if err := w.client.Patch(w.t.Context(), changed, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.t.Fatal(err)
+	}
+	return changed
 }
 
 // oneItem makes a source "news" with one entry.
