@@ -121,6 +121,9 @@ const (
 	ReasonCredentialsRefused = "CredentialsRefused"
 	// ReasonConfigurationRefused means that the service, or the operator, cannot work with the spec as it is.
 	ReasonConfigurationRefused = "ConfigurationRefused"
+	// ReasonEndpointGone means that a webhook answered 410 Gone: it is not called again until its spec or its Secret is
+	// changed, or a retry is requested.
+	ReasonEndpointGone = "EndpointGone"
 	// ReasonCheckFailed means that the service could not be checked.
 	ReasonCheckFailed = "CheckFailed"
 	// ReasonCoolingDown means that the service is rate limited, and paused for a while.

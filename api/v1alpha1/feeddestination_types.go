@@ -82,15 +82,20 @@ type MastodonDestination struct {
 }
 
 // FeedDestinationSpec is the desired state of a destination: where posts go, and how they look.
-// +kubebuilder:validation:XValidation:rule="has(self.mastodon)",message="name exactly one destination: mastodon"
+// +kubebuilder:validation:XValidation:rule="has(self.mastodon) != has(self.webhook)",message="name exactly one destination: mastodon or webhook"
+// +kubebuilder:validation:XValidation:rule="!has(self.webhook) || !has(self.template)",message="template is for posts of Mastodon: a webhook's body is made by webhook.format or webhook.body"
 type FeedDestinationSpec struct {
 	// Mastodon is an account on a Mastodon server, or on another one that speaks its API.
 	// +optional
 	Mastodon *MastodonDestination `json:"mastodon,omitempty"`
 
+	// Webhook is an address that takes each summary as JSON by POST: a program of your own, or a chat.
+	// +optional
+	Webhook *WebhookDestination `json:"webhook,omitempty"`
+
 	// Template of a post: a Go template over .Title, .Summary, .URL, .Author, .Categories, .Hashtags,
 	// .Published, .Source, .FeedTitle and .Language. The summary is shortened until the post fits
-	// the server; the link is never cut. Default: title, summary, link and hashtags.
+	// the server; the link is never cut. Default: title, summary, link and hashtags. Not for a webhook.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Template string `json:"template,omitempty"`
@@ -198,12 +203,17 @@ type FeedDestinationStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Delivered int64 `json:"delivered,omitempty"`
 
+	// Duplicates is how many of those the receiver had already, by its own answer: webhook.duplicateStatusCodes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Duplicates int64 `json:"duplicates,omitempty"`
+
 	// LastDeliveryTime is when a post of an item was last made, or found.
 	// +optional
 	LastDeliveryTime *metav1.Time `json:"lastDeliveryTime,omitempty"`
 }
 
-// FeedDestination is a place where summaries are posted. FeedSources of the same namespace name it
+// FeedDestination is a place where summaries are posted: an account on Mastodon, a webhook or a chat. FeedSources of the same namespace name it
 // in spec.destinations. An item remembers by the destination's name where it was posted: deleting
 // the FeedDestination and applying it again posts nothing again.
 //
@@ -217,6 +227,7 @@ type FeedDestinationStatus struct {
 // +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.status.server.account`,priority=1
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.availability.state`,priority=1
 // +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.status.availability.until`,priority=1
+// +kubebuilder:printcolumn:name="Duplicates",type=integer,JSONPath=`.status.duplicates`,priority=1
 // +kubebuilder:printcolumn:name="Verifiable",type=string,JSONPath=`.status.conditions[?(@.type=="Verifiable")].status`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type FeedDestination struct {
@@ -253,8 +264,11 @@ const (
 
 // SecretRef returns the Secret with the destination's token, or nil for one that needs none.
 func (in *FeedDestination) SecretRef() *SecretReference {
-	if in.Spec.Mastodon != nil {
+	switch {
+	case in.Spec.Mastodon != nil:
 		return &in.Spec.Mastodon.SecretRef
+	case in.Spec.Webhook != nil:
+		return in.Spec.Webhook.SecretRef
 	}
 	return nil
 }

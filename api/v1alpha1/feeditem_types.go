@@ -322,6 +322,16 @@ type Delivery struct {
 	// +optional
 	FirstAttemptTime *metav1.Time `json:"firstAttemptTime,omitempty"`
 
+	// Repeated is how often it was sent again, with the same key, though an earlier attempt may have arrived: a receiver
+	// that does not recognize the key has got it so often more at most.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Repeated int32 `json:"repeated,omitempty"`
+
+	// Duplicate is true if the receiver had it already, by its own answer.
+	// +optional
+	Duplicate bool `json:"duplicate,omitempty"`
+
 	// NotAfter is the end of the call that is, or was last, under way.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`

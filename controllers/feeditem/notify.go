@@ -94,7 +94,7 @@ func noticeOf(item *v1alpha1.FeedItem) *destination.Notice {
 	return &destination.Notice{
 		Subject: fmt.Sprintf("Failed for good: FeedItem %s/%s", item.Namespace, item.Name),
 		Title:   item.Spec.Title,
-		Error:   "Last error: " + failure.Mask(lastErrorOf(item)),
+		Error:   failure.Mask(lastErrorOf(item)),
 		Facts:   fmt.Sprintf("%s; retries: %d", first, item.Status.RetryCount),
 		URL:     item.Spec.URL,
 		Advice: fmt.Sprintf("To retry: kubectl -n %s annotate feeditem %s %s=$(date +%%s) --overwrite",

@@ -46,7 +46,7 @@ func (r *Reconciler) postsNameFeed(ctx context.Context, source *v1alpha1.FeedSou
 		if client.IgnoreNotFound(err) != nil {
 			return false, err
 		}
-		if derive.Style(&described).NamesFeed() {
+		if derive.NamesFeed(&described) {
 			return true, nil
 		}
 	}

@@ -68,7 +68,7 @@ func (f feedDestinations) connect(described *v1alpha1.FeedDestination, credentia
 	if err != nil {
 		return nil, err
 	}
-	return &posting.Publisher{Destination: caller, Composer: composer, Address: described.Spec.Mastodon.Server}, nil
+	return &posting.Publisher{Destination: caller, Writer: composer, Address: described.Spec.Mastodon.Server}, nil
 }
 
 // check asks a destination about itself: whose account it is, how long posts may be, and

@@ -166,7 +166,7 @@ func (r *Reconciler[T, P, C]) refusalOf(id schedule.Resource, service P) *destin
 	}
 	return &destination.Notice{
 		Subject: fmt.Sprintf("Credentials refused: %s %s/%s", kindOf(service), service.GetNamespace(), service.GetName()),
-		Error:   "Last error: " + failure.Mask(said),
+		Error:   failure.Mask(said),
 		Facts:   facts + "All items that need them fail until they are changed; you are notified once.",
 		Advice:  "To do: correct the " + where + ". Its items are then retried within a minute.",
 	}

@@ -73,7 +73,12 @@ func (e *Engine) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.Feed
 	if material.FeedTitle == "" {
 		material.FeedTitle = e.Names.Of(source)
 	}
-	return p.Publisher.Composer.Compose(material, p.Publisher.Limits())
+	if row := lifecycle.RowOf(item, p.Destination); row != nil {
+		material.Key = row.Key
+	} else {
+		material.Key = lifecycle.DeliveryKey(item, p.Destination)
+	}
+	return p.Publisher.Compose(material, p.Publisher.Limits())
 }
 
 // failed is the outcome of a delivery that has failed now.

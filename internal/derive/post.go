@@ -15,7 +15,12 @@ func Material(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) destination.
 		Summary:    item.Status.Summary.Text,
 		URL:        item.Spec.URL,
 		Author:     item.Spec.Author,
+		GUID:       item.Spec.GUID,
+		Namespace:  item.Namespace,
 		Source:     source.Name,
+		Item:       item.Name,
+		Provider:   item.Status.Summary.Provider,
+		Model:      item.Status.Summary.Model,
 		FeedTitle:  source.Status.Title,
 		Categories: item.Spec.Categories,
 		Published:  item.Published().Time,
@@ -24,6 +29,11 @@ func Material(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) destination.
 		material.Language = source.Spec.Summary.Language
 	}
 	return material
+}
+
+// NamesFeed reports whether what a destination is sent may say what the feed calls itself.
+func NamesFeed(described *v1alpha1.FeedDestination) bool {
+	return described.Spec.Webhook != nil || Style(described).NamesFeed()
 }
 
 // Style is how the posts of a destination look.

@@ -43,11 +43,28 @@ func (s Style) NamesFeed() bool {
 	return strings.Contains(s.Template, ".FeedTitle") || strings.Contains(s.ContentWarning, ".FeedTitle")
 }
 
-// Material is what a post is made of. All of it is untrusted.
+// Material is what a post is made of. All of it is untrusted, but for the names of objects.
 type Material struct {
-	Title, Summary, URL, Author, Source, FeedTitle, Language string
-	Categories                                               []string
-	Published                                                time.Time
+	Title, Summary, URL, Author, FeedTitle, Language string
+	Categories                                       []string
+	Published                                        time.Time
+	// GUID by which the feed knows the entry. May be empty.
+	GUID string
+	// Namespace, and the names of the FeedSource and the FeedItem in it.
+	Namespace, Source, Item string
+	// Provider and Model that have written the summary.
+	Provider, Model string
+	// Key is the idempotency key of the delivery.
+	Key string
+}
+
+// Writer makes what a destination is sent: of an item, and of a failure. Its errors are *failure.Error of the category
+// Validation. It may be used by many goroutines at a time.
+type Writer interface {
+	// Compose makes the post of an item, within the limits; the same material always gives the same post.
+	Compose(m Material, l Limits) (Post, error)
+	// ComposeNotice makes the post of a notice, within the limits.
+	ComposeNotice(n Notice, l Limits) (Post, error)
 }
 
 // Limits are a server's own. Both ways in which servers count are kept to, see length.go.
@@ -74,6 +91,8 @@ const (
 	defaultTemplate         = "{{.Title}}\n\n{{.Summary}}\n\n{{.URL}}\n\n{{.Hashtags}}"
 	titleAndLink            = "{{.Title}}\n\n{{.URL}}"
 )
+
+var _ Writer = (*Composer)(nil)
 
 // Composer makes the texts of posts. It may be used by many goroutines at a time.
 type Composer struct {

@@ -12,10 +12,12 @@ type Notice struct {
 	Subject string
 	// Title of the item. May be empty.
 	Title string
-	// Error is what went wrong.
+	// Error is what went wrong last.
 	Error string
 	// Facts about it, on one line.
 	Facts string
+	// Key is the idempotency key of the notification.
+	Key string
 	// URL of the item. May be empty.
 	URL string
 	// Advice is what to do, on one line.
@@ -24,7 +26,7 @@ type Notice struct {
 
 // noticeTemplate puts a Notice into the fields of a post: Source is the subject, Summary the error,
 // Author the facts and FeedTitle the advice. So the error is what is cut first.
-const noticeTemplate = "{{.Source}}\n{{.Title}}\n\n{{.Summary}}\n\n{{.Author}}\n{{.URL}}\n\n{{.FeedTitle}}"
+const noticeTemplate = "{{.Source}}\n{{.Title}}\n\n{{with .Summary}}Last error: {{.}}{{end}}\n\n{{.Author}}\n{{.URL}}\n\n{{.FeedTitle}}"
 
 // What is left of the parts of a notice where there is no room, in characters.
 const (
@@ -32,14 +34,13 @@ const (
 	leastError       = 60
 )
 
-// ComposeNotice makes the post of a notice, within the limits and with the given visibility, as the
-// destination's API calls it. What does not fit goes in this order: the end of the error, the end of
+// ComposeNotice makes the post of a notice, within the limits. What does not fit goes in this order: the end of the error, the end of
 // the title, the title, the advice; then as with any post. The link stays whole.
 //
 // The error is a *failure.Error of the category Validation: not even the link fits, or there is
 // nothing to say.
-func ComposeNotice(n Notice, visibility string, l Limits) (Post, error) {
-	composer, err := NewComposer(Style{Template: noticeTemplate, Language: "en", Visibility: visibility})
+func (c *Composer) ComposeNotice(n Notice, l Limits) (Post, error) {
+	composer, err := NewComposer(Style{Template: noticeTemplate, Language: "en", Visibility: c.style.Visibility})
 	if err != nil {
 		return Post{}, err
 	}
@@ -55,7 +56,7 @@ func ComposeNotice(n Notice, visibility string, l Limits) (Post, error) {
 	if err != nil {
 		return Post{}, err
 	}
-	post := Post{Language: d.values.Language, Visibility: visibility}
+	post := Post{Language: d.values.Language, Visibility: c.style.Visibility}
 	post.Text, post.Link = d.withLink(text)
 	return post, nil
 }

@@ -16,10 +16,20 @@ import (
 var broken = Notice{
 	Subject: "Failed for good: FeedItem news/press-4f1a2b3c4d5e6f70",
 	Title:   "River levels will be forecast for 15 hours, and the agency that does so has a new name",
-	Error:   "Last error: The server mastodon.example does not take the post. " + strings.Repeat("It says why at length. ", 20),
+	Error:   "The server mastodon.example does not take the post. " + strings.Repeat("It says why at length. ", 20),
 	Facts:   "First attempt: 2026-05-04 01:30:00 UTC; retries: 5",
 	URL:     "https://agency.example/press/2026/0504.html",
 	Advice:  "To retry: kubectl -n news annotate feeditem press-4f1a2b3c4d5e6f70 feeds.feed-operator.io/retry=$(date +%s) --overwrite",
+}
+
+// direct makes posts for the account itself.
+func direct(t *testing.T) *Composer {
+	t.Helper()
+	composer, err := NewComposer(Style{Visibility: "direct"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return composer
 }
 
 // R3.10: all the facts are told, and what goes first is the end of the error.
@@ -29,7 +39,7 @@ func TestComposeNotice(t *testing.T) {
 	long.URL += "?" + strings.Repeat("x", 100)
 	long.Title = strings.Repeat("A long title. ", 20)
 	bare := broken
-	bare.Title, bare.URL, bare.Error = "", "", "Last error: It broke."
+	bare.Title, bare.URL, bare.Error = "", "", "It broke."
 	for name, test := range map[string]struct {
 		notice Notice
 		limits Limits
@@ -44,11 +54,11 @@ func TestComposeNotice(t *testing.T) {
 		"little room: the title goes":         {broken, Limits{MaxCharacters: 400}, []string{broken.Subject, "Last error", broken.URL, broken.Advice}, []string{broken.Title}},
 		"less: the advice goes too":           {broken, Limits{MaxCharacters: 240}, []string{broken.Subject, "Last error", broken.URL, broken.Facts}, []string{"kubectl"}},
 		"hardly any: what it is about stays":  {broken, Limits{MaxCharacters: 60}, []string{broken.URL}, nil},
-		"there is neither a link nor a title": {bare, Limits{}, []string{bare.Subject + "\n\n" + bare.Error + "\n\n" + bare.Facts + "\n\n" + bare.Advice}, nil},
+		"there is neither a link nor a title": {bare, Limits{}, []string{bare.Subject + "\n\nLast error: " + bare.Error + "\n\n" + bare.Facts + "\n\n" + bare.Advice}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			post, err := ComposeNotice(test.notice, "direct", test.limits)
+			post, err := direct(t).ComposeNotice(test.notice, test.limits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,9 +83,9 @@ func TestComposeNotice(t *testing.T) {
 func TestANoticePingsNobody(t *testing.T) {
 	t.Parallel()
 	notice := broken
-	notice.Title, notice.Error = "@everybody look at #this", "Last error: see https://evil.example/ or t.me/scam, or ask @admin@evil.example"
+	notice.Title, notice.Error = "@everybody look at #this", "see https://evil.example/ or t.me/scam, or ask @admin@evil.example"
 	notice.Advice = "To retry: kubectl annotate feeditem x feeds.feed-operator.io/retry=1"
-	post, err := ComposeNotice(notice, "direct", Limits{})
+	post, err := direct(t).ComposeNotice(notice, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +101,13 @@ func TestANoticePingsNobody(t *testing.T) {
 // Whatever is told, it fits, and its link is whole.
 func TestNoticesFit(t *testing.T) {
 	t.Parallel()
-	text := rapid.StringN(0, 400, -1)
+	text, composer := rapid.StringN(0, 400, -1), direct(t)
 	rapid.Check(t, func(t *rapid.T) {
 		limits := Limits{MaxCharacters: rapid.IntRange(60, 1000).Draw(t, "limit")}
-		post, err := ComposeNotice(Notice{
+		post, err := composer.ComposeNotice(Notice{
 			Subject: text.Draw(t, "subject"), Title: text.Draw(t, "title"), Error: text.Draw(t, "error"), Facts: text.Draw(t, "facts"),
 			URL: broken.URL, Advice: text.Draw(t, "advice"),
-		}, "direct", limits)
+		}, limits)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func Enqueue(item *v1alpha1.FeedItem, destinations []v1alpha1.DestinationReferen
 	for _, ref := range destinations {
 		if RowOf(item, ref.Name) == nil {
 			item.Status.Deliveries = append(item.Status.Deliveries, v1alpha1.Delivery{
-				Destination: ref.Name, State: v1alpha1.DeliveryQueued, Key: keyOf(item, ref.Name),
+				Destination: ref.Name, State: v1alpha1.DeliveryQueued, Key: DeliveryKey(item, ref.Name),
 			})
 		}
 	}
@@ -37,9 +37,9 @@ func RowOf(item *v1alpha1.FeedItem, destination string) *v1alpha1.Delivery {
 	return nil
 }
 
-// keyOf is what marks a post at its destination. It follows from the item and the destination's
+// DeliveryKey is what marks a post at its destination. It follows from the item and the destination's
 // name, so that it is the same whoever makes it.
-func keyOf(item *v1alpha1.FeedItem, destination string) string {
+func DeliveryKey(item *v1alpha1.FeedItem, destination string) string {
 	sum := sha256.Sum256([]byte(string(item.UID) + "/" + destination))
 	return hex.EncodeToString(sum[:16])
 }

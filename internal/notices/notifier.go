@@ -86,15 +86,13 @@ func (n *Notifier) Begin(ctx context.Context, turn *schedule.Turn, told *Notific
 		return now.Add(time.Second), nil
 	}
 	n.Work.Begin(ctx, turn, told.About, l, func(l *posting.Line) time.Duration {
-		return n.send(ctx, told, l, visibilityOf(&described), outcome)
+		return n.send(ctx, told, l, outcome)
 	}, told.RequeueAfter)
 	return time.Time{}, nil
 }
 
 // send sends a notification and writes down what came of it. It returns when to look at its object again.
-func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line, visibility string,
-	outcome lifecycle.NotificationOutcome,
-) (again time.Duration) {
+func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line, outcome lifecycle.NotificationOutcome) (again time.Duration) {
 	log := ctrl.LoggerFrom(ctx).WithValues("destination", told.Destination)
 	if ctx.Err() != nil || n.Writes.Held(told.About.GetNamespace()) && (told.Held == nil || told.Held(ctx)) { // what comes of a call could not be written down
 		return posting.AfterError
@@ -107,7 +105,8 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 	if notice == nil { // what was read of its object was old
 		return time.Second
 	}
-	publication, err := destination.ComposeNotice(*notice, visibility, l.Publisher.Limits())
+	notice.Key = outcome.Key
+	publication, err := l.Publisher.ComposeNotice(*notice, l.Publisher.Limits())
 	if err == nil {
 		var receipt destination.Receipt
 		outcome.Began = n.Clock.Now()
@@ -140,13 +139,6 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 			return posting.AfterError
 		}
 	}
-}
-
-func visibilityOf(described *v1alpha1.FeedDestination) string {
-	if described.Spec.Mastodon == nil {
-		return ""
-	}
-	return string(described.Spec.Mastodon.Visibility)
 }
 
 // NotConfidential returns why a destination is not told of failures.

@@ -19,7 +19,7 @@ import (
 // Publisher is what calls a destination: who posts, and who writes the posts.
 type Publisher struct {
 	destination.Destination
-	Composer *destination.Composer
+	destination.Writer
 	// Address of the server.
 	Address string
 	Server  v1alpha1.DestinationServer
