@@ -33,6 +33,7 @@ import (
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/backoff"
+	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
@@ -44,6 +45,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider/gemini"
 	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
 	"github.com/feed-operator/feed-operator/internal/provider/openai"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 )
 
 var server *apitest.Server
@@ -91,13 +93,13 @@ type world struct {
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
-func (w *world) providerOf(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
+func (w *world) providerOf(described *v1alpha1.AIProvider, credentials secrets.Values) (provider.Provider, error) {
 	if scripted := w.scripted[described.Name]; scripted != nil {
 		return scripted, nil
 	}
 	asking := func(model, endpoint string) modelapi.Config {
 		return modelapi.Config{
-			Model: model, Endpoint: endpoint, APIKey: credentials, Transport: w.out.Transport(outbound.TransportOptions{}), Now: w.clock.Now,
+			Model: model, Endpoint: endpoint, APIKey: credentials[secrets.KeyAPIKey], Transport: w.out.Transport(outbound.TransportOptions{}), Now: w.clock.Now,
 		}
 	}
 	switch spec := described.Spec; {
@@ -112,9 +114,12 @@ func (w *world) providerOf(described *v1alpha1.AIProvider, credentials string) (
 }
 
 // destinationOf makes the client of a FeedDestination.
-func (w *world) destinationOf(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
+func (w *world) destinationOf(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error) {
+	if described.Spec.Webhook != nil {
+		return connect.Webhook(described, credentials, w.clock.Now, impatience{w, w.out.Transport(outbound.TransportOptions{FreshConnections: true})})
+	}
 	return mastodon.New(mastodon.Config{
-		Server: described.Spec.Mastodon.Server, AccessToken: credentials,
+		Server: described.Spec.Mastodon.Server, AccessToken: credentials[secrets.KeyAccess],
 		Transport: impatience{w, w.out.Transport(outbound.TransportOptions{FreshConnections: true})}, Now: w.clock.Now,
 	})
 }

@@ -138,6 +138,8 @@ const (
 	ReasonRetryRequested = "RetryRequested"
 	// ReasonTokenMayNotRead means that the access token may post but not read the account's posts.
 	ReasonTokenMayNotRead = "TokenMayNotRead"
+	// ReasonNoLookup means that a destination cannot be asked what it has received.
+	ReasonNoLookup = "NoLookup"
 	// ReasonNotConfidential means that posts of a destination are visible to more people than may read
 	// notifications.
 	ReasonNotConfidential = "NotConfidential"

@@ -22,7 +22,7 @@ type AIProviders = Reconciler[v1alpha1.AIProvider, *v1alpha1.AIProvider, provide
 
 // ProviderFactory makes what calls the service that an AIProvider describes, with its credentials.
 // An error explains what in the spec cannot work.
-type ProviderFactory func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error)
+type ProviderFactory func(described *v1alpha1.AIProvider, credentials secrets.Values) (provider.Provider, error)
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders,verbs=get;list;watch
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=aiproviders/status,verbs=patch
@@ -46,7 +46,7 @@ type checker interface {
 }
 
 func (aiProviders) traits() traits {
-	return traits{places: queue.ProviderCheckPlaces, key: queue.ProviderKey, stage: v1alpha1.StageSummarize, secretKey: secrets.KeyAPIKey}
+	return traits{places: queue.ProviderCheckPlaces, key: queue.ProviderKey, stage: v1alpha1.StageSummarize}
 }
 
 func (aiProviders) door(waker *queue.Waker) *queue.Source { return &waker.Providers }
@@ -59,11 +59,15 @@ func (a aiProviders) limit(described *v1alpha1.AIProvider) schedule.Limit {
 	}
 }
 
+func (aiProviders) credentials(ctx context.Context, live client.Reader, described *v1alpha1.AIProvider) (secrets.Values, string, error) {
+	return secrets.OfProvider(ctx, live, described)
+}
+
 func (aiProviders) peer(described *v1alpha1.AIProvider) any {
 	return []any{described.Spec.Gemini, described.Spec.OpenAI, described.Spec.Anthropic}
 }
 
-func (a aiProviders) connect(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
+func (a aiProviders) connect(described *v1alpha1.AIProvider, credentials secrets.Values) (provider.Provider, error) {
 	return a.factory(described, credentials)
 }
 

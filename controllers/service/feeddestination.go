@@ -5,6 +5,7 @@ package service
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,7 +14,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/conditions"
-	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -28,7 +29,7 @@ type FeedDestinations = Reconciler[v1alpha1.FeedDestination, *v1alpha1.FeedDesti
 
 // DestinationFactory makes what posts to the account that a FeedDestination describes, with its
 // credentials. An error explains what in the spec cannot work.
-type DestinationFactory func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error)
+type DestinationFactory func(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error)
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations,verbs=get;list;watch
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeddestinations/status,verbs=patch
@@ -42,7 +43,7 @@ func NewFeedDestinations(tools Tools, factory DestinationFactory) *FeedDestinati
 type feedDestinations struct{ factory DestinationFactory }
 
 func (feedDestinations) traits() traits {
-	return traits{places: queue.DestinationCheckPlaces, key: queue.DestinationKey, stage: v1alpha1.StageDeliver, secretKey: secrets.KeyAccess}
+	return traits{places: queue.DestinationCheckPlaces, key: queue.DestinationKey, stage: v1alpha1.StageDeliver}
 }
 
 func (feedDestinations) door(waker *queue.Waker) *queue.Source { return &waker.Destinations }
@@ -55,12 +56,19 @@ func (feedDestinations) limit(described *v1alpha1.FeedDestination) schedule.Limi
 	return schedule.Limit{Every: described.MinInterval(), Concurrent: described.MaxConcurrent()}
 }
 
+func (feedDestinations) credentials(ctx context.Context, live client.Reader, described *v1alpha1.FeedDestination) (secrets.Values, string, error) {
+	return secrets.OfDestination(ctx, live, described)
+}
+
 func (feedDestinations) peer(described *v1alpha1.FeedDestination) any {
+	if webhook := described.Spec.Webhook; webhook != nil {
+		return []any{webhook.URL, webhook.URLFrom}
+	}
 	return described.Spec.Mastodon.Server
 }
 
-func (f feedDestinations) connect(described *v1alpha1.FeedDestination, credentials string) (*posting.Publisher, error) {
-	composer, err := destination.NewComposer(derive.Style(described))
+func (f feedDestinations) connect(described *v1alpha1.FeedDestination, credentials secrets.Values) (*posting.Publisher, error) {
+	writer, err := connect.Writer(described)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +76,7 @@ func (f feedDestinations) connect(described *v1alpha1.FeedDestination, credentia
 	if err != nil {
 		return nil, err
 	}
-	return &posting.Publisher{Destination: caller, Writer: composer, Address: described.Spec.Mastodon.Server}, nil
+	return &posting.Publisher{Destination: caller, Writer: writer}, nil
 }
 
 // check asks a destination about itself: whose account it is, how long posts may be, and
@@ -76,7 +84,7 @@ func (f feedDestinations) connect(described *v1alpha1.FeedDestination, credentia
 func (feedDestinations) check(ctx context.Context, described *v1alpha1.FeedDestination, to *posting.Publisher) (func(*v1alpha1.FeedDestination), error) {
 	asked, ok := to.Destination.(destination.Checker)
 	if !ok {
-		return nil, nil
+		return notVerifiable(described), nil
 	}
 	account, err := asked.Check(ctx)
 	if err != nil {
@@ -103,6 +111,18 @@ func (feedDestinations) check(ctx context.Context, described *v1alpha1.FeedDesti
 	}, nil
 }
 
+// notVerifiable notes of a destination that cannot be asked what is done where nobody knows.
+func notVerifiable(described *v1alpha1.FeedDestination) func(*v1alpha1.FeedDestination) {
+	said := metav1.Condition{
+		Type: v1alpha1.ConditionVerifiable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoLookup, ObservedGeneration: described.Generation,
+		Message: "A webhook cannot be asked what it has received. What may have arrived is sent again with the same key (onUncertain: Repeat)",
+	}
+	if webhook := described.Spec.Webhook; webhook != nil && !webhook.Repeats() {
+		said.Message = "A webhook cannot be asked what it has received. What may have arrived is left to a person (onUncertain: Hold)"
+	}
+	return func(live *v1alpha1.FeedDestination) { meta.SetStatusCondition(&live.Status.Conditions, said) }
+}
+
 // usable reports whether how long posts may be, and whether they can be looked up, is known.
 func (feedDestinations) usable(described *v1alpha1.FeedDestination, to *posting.Publisher, answered bool) bool {
 	if !answered || described.Status.Server == nil {
@@ -117,6 +137,7 @@ func (feedDestinations) addCounts(described *v1alpha1.FeedDestination, calls ser
 		return
 	}
 	described.Status.Delivered = services.Sum(described.Status.Delivered, calls.Posts)
+	described.Status.Duplicates = services.Sum(described.Status.Duplicates, calls.Duplicates)
 	described.Status.LastDeliveryTime = services.TimeOrKeep(calls.LastPost, described.Status.LastDeliveryTime)
 }
 
@@ -133,5 +154,15 @@ func (feedDestinations) working(described *v1alpha1.FeedDestination) string {
 	if server := described.Status.Server; server != nil && server.Account != "" {
 		return "Posts as " + server.Account
 	}
-	return "Posts to " + described.Spec.Mastodon.Server
+	webhook := described.Spec.Webhook
+	switch {
+	case webhook == nil:
+		return "Posts to " + described.Spec.Mastodon.Server
+	case webhook.URLFrom != nil:
+		return "Sends to the URL in Secret " + webhook.SecretRef.Name
+	}
+	if address, err := url.Parse(webhook.URL); err == nil { // its path may be a secret
+		return "Sends to " + address.Host
+	}
+	return "Sends to its URL"
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/services"
 )
 
@@ -22,8 +23,6 @@ type traits struct {
 	key    string
 	// stage is the part of the work on an item in which a service is called.
 	stage v1alpha1.Stage
-	// secretKey is the key of the Secret that holds the credentials.
-	secretKey string
 }
 
 // kind is what the kinds of services do differently. P is the kind, and C what calls a service of it.
@@ -37,8 +36,10 @@ type kind[P v1alpha1.ServiceObject, C any] interface {
 	limit(object P) schedule.Limit
 	// peer is the part of the spec that says who is called.
 	peer(object P) any
+	// credentials reads what a service is called with, and its version.
+	credentials(ctx context.Context, live client.Reader, object P) (secrets.Values, string, error)
 	// connect makes what calls a service. An error is for a person: the spec cannot work.
-	connect(object P, credentials string) (C, error)
+	connect(object P, credentials secrets.Values) (C, error)
 	// check asks a service about itself; answer notes on the status what it says.
 	check(ctx context.Context, object P, caller C) (answer func(P), err error)
 	// usable says, of a service that could not be asked, whether it may be called all the same: by what

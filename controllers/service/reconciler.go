@@ -87,6 +87,8 @@ type checkResult[P any] struct {
 	// refused are the credentials that were refused, by their version, and refusal says how.
 	refused string
 	refusal *failure.Error
+	// gone is the revision of a service that has ended for good.
+	gone string
 	// checkedFor is the peer that was checked, and answer notes the result.
 	checkedFor string
 	answer     func(P)
@@ -153,6 +155,9 @@ func (r *Reconciler[T, P, C]) restore(ctx context.Context, id schedule.Resource,
 		why := services.Unavailability{Because: services.Clause(refused.Message), Refused: refused}
 		r.Services.MarkUnavailable(id, services.Revision(found, status.RefusedCredentials), why)
 	}
+	if status.EndedFor != "" {
+		r.Services.MarkUnavailable(id, status.EndedFor, services.Unavailability{Because: services.Clause(conditions.Ready(status.Conditions).Message), Gone: true})
+	}
 	return nil
 }
 
@@ -167,7 +172,7 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 	if _, current, _, _ := r.Services.Lookup(id); !services.IsOf(current, found) { // nobody is to be called any more as it was before
 		r.Services.Withhold(id)
 	}
-	credentials, version, err := r.credentials(ctx, found)
+	credentials, version, err := r.kind.credentials(ctx, r.Live, found)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: unusable.Error()})
 		return checkResult[P]{
@@ -184,6 +189,12 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 	switch {
 	case same && why != nil && why.Refused != nil:
 		return refusedResult[P](why.Refused, version), nil //nolint:nilerr // the error is the service's, and is told
+	case same && why != nil && why.Gone:
+		stands := checkResult[P]{readiness: conditions.Readiness{Reason: v1alpha1.ReasonEndpointGone, Message: why.Because, Stalled: true}, gone: revision}
+		if found.SecretRef() != nil { // it may be given another URL
+			stands.requeueAfter = secretCheckInterval
+		}
+		return stands, nil
 	case same && why != nil && why.Until.After(r.Clock.Now()) && believable.Coming(why.Until, r.Clock.Now(), services.RecheckInterval):
 		return checkResult[P]{
 			readiness:    conditions.Readiness{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.Because, Stalled: true},
@@ -275,13 +286,4 @@ func refusedResult[P any](refused *failure.Error, version string) checkResult[P]
 		refused:      version,
 		refusal:      refused,
 	}
-}
-
-// credentials reads what the service is called with, and its version.
-func (r *Reconciler[T, P, C]) credentials(ctx context.Context, found P) (credentials, version string, err error) {
-	ref := found.SecretRef()
-	if ref == nil {
-		return "", "", nil
-	}
-	return secrets.Of(ctx, r.Live, found.GetNamespace(), *ref, r.kind.traits().secretKey)
 }

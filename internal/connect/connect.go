@@ -7,37 +7,43 @@
 package connect
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
+	"github.com/feed-operator/feed-operator/internal/destination/webhook"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/anthropic"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 	"github.com/feed-operator/feed-operator/internal/provider/gemini"
 	"github.com/feed-operator/feed-operator/internal/provider/openai"
+	"github.com/feed-operator/feed-operator/internal/secrets"
 )
 
 // Providers returns what makes the client of the service that an AIProvider describes, with its
 // credentials. An error explains what in the spec cannot work.
-func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
-	return func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error) {
+func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, credentials secrets.Values) (provider.Provider, error) {
+	return func(described *v1alpha1.AIProvider, credentials secrets.Values) (provider.Provider, error) {
 		switch spec := described.Spec; {
 		case spec.Gemini != nil:
 			return gemini.New(gemini.Config{
-				Model: spec.Gemini.Model, Endpoint: spec.Gemini.Endpoint, APIKey: credentials, Now: out.Now,
+				Model: spec.Gemini.Model, Endpoint: spec.Gemini.Endpoint, APIKey: credentials[secrets.KeyAPIKey], Now: out.Now,
 				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.OpenAI != nil:
 			return openai.New(openai.Config{
-				Model: spec.OpenAI.Model, Endpoint: spec.OpenAI.Endpoint, APIKey: credentials, Now: out.Now,
+				Model: spec.OpenAI.Model, Endpoint: spec.OpenAI.Endpoint, APIKey: credentials[secrets.KeyAPIKey], Now: out.Now,
 				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.Anthropic != nil:
 			return anthropic.New(anthropic.Config{
-				Model: spec.Anthropic.Model, Endpoint: spec.Anthropic.Endpoint, APIKey: credentials, Now: out.Now,
+				Model: spec.Anthropic.Model, Endpoint: spec.Anthropic.Endpoint, APIKey: credentials[secrets.KeyAPIKey], Now: out.Now,
 				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace}),
 			})
 		case spec.Extractive != nil:
@@ -47,14 +53,36 @@ func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, creden
 	}
 }
 
+// Webhook returns what calls the webhook that a FeedDestination describes, by a way out.
+func Webhook(described *v1alpha1.FeedDestination, credentials secrets.Values, now func() time.Time, way http.RoundTripper) (destination.Destination, error) {
+	spec := described.Spec.Webhook
+	return webhook.New(webhook.Config{
+		URL: cmp.Or(spec.URL, credentials[spec.URLKey()]), Secret: spec.URLFrom != nil,
+		Token: credentials[secrets.KeyToken], SigningKeys: credentials[secrets.KeySigning], Header: secrets.HeaderOf(spec, credentials),
+		ContentType: webhook.ContentType(spec.BodyFormat()), DuplicateCodes: spec.DuplicateCodes(), Repeats: spec.Repeats(),
+		Now: now, Transport: way,
+	})
+}
+
+// Writer returns what makes the posts of a FeedDestination. An error explains what in the spec cannot work.
+func Writer(described *v1alpha1.FeedDestination) (destination.Writer, error) {
+	if spec := described.Spec.Webhook; spec != nil {
+		return webhook.NewWriter(spec.BodyFormat(), spec.Body)
+	}
+	return destination.NewComposer(derive.Style(described))
+}
+
 // Destinations returns what makes the client of the account that a FeedDestination describes, likewise.
-func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
-	return func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error) {
-		if spec := described.Spec.Mastodon; spec != nil {
+func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error) {
+	return func(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error) {
+		way := out.Transport(outbound.TransportOptions{Owner: described.Namespace, FreshConnections: true})
+		switch spec := described.Spec; {
+		case spec.Mastodon != nil:
 			return mastodon.New(mastodon.Config{
-				Server: spec.Server, AccessToken: credentials, Now: out.Now,
-				Transport: out.Transport(outbound.TransportOptions{Owner: described.Namespace, FreshConnections: true}),
+				Server: spec.Mastodon.Server, AccessToken: credentials[secrets.KeyAccess], Now: out.Now, Transport: way,
 			})
+		case spec.Webhook != nil:
+			return Webhook(described, credentials, out.Now, way)
 		}
 		return nil, fmt.Errorf("FeedDestination %s names no destination that this version knows", described.Name)
 	}

@@ -78,7 +78,7 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 func (e *Engine) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
 	now := e.Clock.Now()
 	switch {
-	case !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, e.Observed.since(item, row, e.Clock)):
+	case !p.repeats() && !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, e.Observed.since(item, row, e.Clock)):
 		return &lifecycle.DeliveryOutcome{Unverifiable: true}
 	case lifecycle.Postpones(row, item, p.Policy, now):
 		return &lifecycle.DeliveryOutcome{Protected: true}

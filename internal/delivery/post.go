@@ -37,10 +37,18 @@ type post struct {
 	// calls of this intent that have failed, and how long was waited between them.
 	calls  int
 	waited time.Duration
+	// repeated is how many of them may have arrived all the same.
+	repeated int32
 	// retryRequests that are known when the work on it begins.
 	retryRequests lifecycle.RetryRequests
 	// decided is set when it is known without a call what comes of the delivery.
 	decided *lifecycle.DeliveryOutcome
+}
+
+// repeats reports whether a call that may have arrived is made again with the same key, however long ago it was.
+func (p *post) repeats() bool {
+	repeater, is := p.Publisher.Destination.(destination.Repeater)
+	return is && repeater.Repeats()
 }
 
 // markIdle lets the entry rest that is kept for the post.

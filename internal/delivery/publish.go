@@ -33,6 +33,9 @@ func (e *Engine) publish(ctx context.Context, item *v1alpha1.FeedItem, p *post) 
 		return item, nil
 	}
 	for wait > 0 && e.mayCallAgain(ctx, item, p, wait) {
+		if outcome.Uncertain {
+			p.repeated++
+		}
 		last, next := e.call(ctx, item, p)
 		if last == nil {
 			break
@@ -122,20 +125,25 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 	switch {
 	case err == nil:
 		outcome.Posted, outcome.ID, outcome.URL = true, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
+		if outcome.Duplicate = receipt.Duplicate; receipt.Duplicate {
+			ctrl.LoggerFrom(ctx).Info("Duplicate data detected: the receiver had it already", "severity", "warning", "destination", p.Destination, "key", row.Key)
+		}
 	case again:
 		outcome.Again = true
 		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
 	default:
 		*outcome = p.failed(err, e.Clock.Now())
-		outcome.Uncertain = !destination.Certain(err)
-		if !outcome.Uncertain && ctx.Err() == nil {
+		uncertain := !destination.Certain(err)
+		if (!uncertain || p.repeats()) && ctx.Err() == nil {
 			wait = e.waitInPlace(item, p, failure.Classify(err))
 		}
+		outcome.Uncertain = uncertain || p.repeated > 0
 		if wait > 0 {
 			e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
 		}
 	}
 	outcome.NotAfter, outcome.Token, outcome.Began = notAfter, lifecycle.Token(item), attempt.Began
+	outcome.Repeated = p.repeated
 	return outcome, wait
 }
 

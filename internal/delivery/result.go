@@ -57,7 +57,7 @@ func (e *Engine) noteTaken(before, item *v1alpha1.FeedItem, p *post, outcome *li
 	if outcome == nil || !outcome.Posted || item.UID != before.UID || row == nil || row.State != v1alpha1.DeliveryDone || row.ID != outcome.ID {
 		return
 	}
-	e.Services.Posted(p.Resource)
+	e.Services.Posted(p.Resource, outcome.Duplicate)
 	e.Results.EmitEvents(before, item)
 }
 
@@ -75,7 +75,7 @@ func (e *Engine) streamDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1
 		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
 	}
 	if row := lifecycle.RowOf(after, p.Destination); outcome != nil && outcome.Posted && row != nil && row.State == v1alpha1.DeliveryDone {
-		e.Services.Posted(p.Resource)
+		e.Services.Posted(p.Resource, outcome.Duplicate)
 	}
 	e.Results.StreamEntries(history, after, attempt, e.Clock.Now())
 }

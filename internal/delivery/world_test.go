@@ -130,7 +130,7 @@ func (w *world) open(secret string) {
 		w.t.Fatal(err)
 	}
 	server := v1alpha1.DestinationServer{Account: "@press@press.example", CanRead: true}
-	to := &posting.Publisher{Destination: w.press, Writer: composer, Address: "https://press.example", Server: server}
+	to := &posting.Publisher{Destination: w.press, Writer: composer, Server: server}
 	var described v1alpha1.FeedDestination
 	if err := w.Client.Get(w.t.Context(), types.NamespacedName{Namespace: "news", Name: "press"}, &described); err != nil {
 		w.t.Fatal(err)

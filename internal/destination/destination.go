@@ -30,10 +30,12 @@ type Post struct {
 
 // Receipt is what a post has become.
 type Receipt struct {
-	// ID of the post at the destination; never empty.
+	// ID of the post at the destination. Empty for one that names none: then it is no Finder.
 	ID string
 	// URL where people see the post. May be empty.
 	URL string
+	// Duplicate is set if the other side says that it has had the post before.
+	Duplicate bool
 }
 
 // Destination publishes posts.
@@ -44,6 +46,12 @@ type Destination interface {
 	// An error is a *failure.Error. Where Certain(err) holds, nothing was published; else nobody
 	// knows, and the other side has to be asked before the call is repeated.
 	Deliver(ctx context.Context, key string, post Post) (Receipt, error)
+}
+
+// Repeater is a Destination that cannot be asked what was published, and whose owner has decided what is done where nobody knows.
+type Repeater interface {
+	// Repeats reports whether a call is made again with the same key, however long ago the first one was; else a person has to decide.
+	Repeats() bool
 }
 
 // Query describes a post that may have been published.

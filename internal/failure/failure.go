@@ -43,6 +43,7 @@ const (
 	TypeCredentials    = "Credentials"   // the key or token is refused
 	TypeModelNotFound  = "ModelNotFound" // there is no such model (any more)
 	TypeTooLong        = "TooLong"       // the text is longer than the other side takes
+	TypeGone           = "Gone"          // what was called has ended for good
 	TypeBlocked        = "Blocked"       // the content is refused
 	TypeTruncated      = "Truncated"     // the answer was cut off
 )
@@ -72,6 +73,8 @@ type Error struct {
 	// Unsent is set when the request cannot have reached the other side: there was no connection.
 	// Where it is not set, nobody knows what the other side has done.
 	Unsent bool
+	// Rejected is set when the other side says that it has done nothing, whatever its status means elsewhere.
+	Rejected bool
 	// Stack is where a recovered panic happened.
 	Stack string
 	// Err is the error behind it, or nil.

@@ -81,6 +81,9 @@ func Intend(item *v1alpha1.FeedItem, destination, textHash string, timeout time.
 	if row.FirstAttemptTime == nil || row.State == v1alpha1.DeliveryQueued && uncertain(row) {
 		row.FirstAttemptTime = &metav1.Time{Time: now.Truncate(time.Second)}
 	}
+	if MustLookUp(row) {
+		row.Repeated = addBounded(row.Repeated, 1)
+	}
 	row.Failure = doubt(row, now)
 	row.State = v1alpha1.DeliveryIntent
 	row.TextHash = textHash
@@ -118,6 +121,10 @@ type DeliveryOutcome struct {
 	// Posted is set if it was published, with the ID and the URL of the post.
 	Posted  bool
 	ID, URL string
+	// Duplicate means that the receiver had it already, by its own answer.
+	Duplicate bool
+	// Repeated is how many calls were made again though the one before may have arrived.
+	Repeated int32
 	// AlreadyPosted means that the destination has a post of the entry, at URL, that another item has made.
 	AlreadyPosted bool
 	// Failure of the call. Uncertain means that it may have been published nevertheless.
@@ -160,10 +167,11 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 		return false // it is noted already: only the answer of who has written it down was lost
 	}
 	before := *row
+	row.Repeated = addBounded(row.Repeated, outcome.Repeated)
 	switch {
 	case outcome.Posted:
 		row.State = v1alpha1.DeliveryDone
-		row.ID, row.URL = outcome.ID, outcome.URL
+		row.ID, row.URL, row.Duplicate = outcome.ID, outcome.URL, outcome.Duplicate
 		row.Time = &metav1.Time{Time: now}
 		row.NextRetryTime, row.Failure = nil, nil
 	case outcome.AlreadyPosted, outcome.Dropped:
@@ -225,9 +233,7 @@ func sameIntent(row *v1alpha1.Delivery, notAfter *metav1.Time) bool {
 // somebody has looked.
 func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy DeliveryPolicy, now time.Time) {
 	repeated, doubtful := row.FailedAttempts > 0, uncertain(row)
-	if row.FailedAttempts < math.MaxInt32 {
-		row.FailedAttempts++
-	}
+	row.FailedAttempts = addBounded(row.FailedAttempts, 1)
 	row.Failure = outcome.Failure.DeepCopy()
 	if row.Failure.Category == v1alpha1.CategoryUnknown {
 		row.Failure.Retryable = !repeated // R3.2
@@ -283,6 +289,9 @@ func notPublished(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, policy Delive
 		}
 	}
 }
+
+// addBounded adds to a counter of the status, which stops where the type does.
+func addBounded(count, more int32) int32 { return count + min(more, math.MaxInt32-count) }
 
 func giveUp(row *v1alpha1.Delivery) {
 	row.State = v1alpha1.DeliveryDead

@@ -7,12 +7,9 @@ import (
 	"context"
 	"runtime/debug"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
 )
 
@@ -20,9 +17,8 @@ import (
 type Publisher struct {
 	destination.Destination
 	destination.Writer
-	// Address of the server.
-	Address string
-	Server  v1alpha1.DestinationServer
+	// Server is what it has said of itself, if it can be asked.
+	Server v1alpha1.DestinationServer
 }
 
 // Limits are those of the server for a post.
@@ -33,11 +29,9 @@ func (p *Publisher) Limits() destination.Limits {
 // TargetOf is where a destination posts, as far as that is known: it has to be asked for its account.
 func TargetOf(described *v1alpha1.FeedDestination, to *Publisher) (postmemory.Target, bool) {
 	if to == nil {
-		return postmemory.TargetOf(described)
+		return postmemory.TargetOf(described, described.Status.Server)
 	}
-	return postmemory.Target{
-		Destination: client.ObjectKeyFromObject(described), Server: feed.CanonicalURL(to.Address), Account: to.Server.Account,
-	}, true
+	return postmemory.TargetOf(described, &to.Server)
 }
 
 // DeliverSafely publishes a post, and turns a panic of a library into a failure of which nobody knows what it has done.

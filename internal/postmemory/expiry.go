@@ -79,7 +79,7 @@ func (m *Memories) readAll(ctx context.Context) error {
 	var failed error
 	for i := range destinations.Items {
 		described := &destinations.Items[i]
-		where, known := TargetOf(described)
+		where, known := TargetOf(described, described.Status.Server)
 		if !known || described.Status.ObservedGeneration != described.Generation { // the account may be another server's
 			continue
 		}

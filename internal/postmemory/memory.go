@@ -113,14 +113,19 @@ type Reservation struct {
 	Gone bool
 }
 
-// TargetOf is where a destination posts by its status; it returns false where it was not asked for its account yet.
-func TargetOf(described *v1alpha1.FeedDestination) (Target, bool) {
-	if described.Status.Server == nil {
+// TargetOf is where a destination posts, by what its server has said of itself; it returns false where that was not asked for its account
+// yet. A webhook is what it is by the name of its FeedDestination: its URL may be a secret, and changes when that is replaced.
+func TargetOf(described *v1alpha1.FeedDestination, server *v1alpha1.DestinationServer) (Target, bool) {
+	to := Target{Destination: client.ObjectKeyFromObject(described)}
+	switch {
+	case described.Spec.Webhook != nil:
+		to.Server = "webhook"
+	case server == nil:
 		return Target{}, false
+	default:
+		to.Server, to.Account = feed.CanonicalURL(described.Spec.Mastodon.Server), server.Account
 	}
-	return Target{
-		Destination: client.ObjectKeyFromObject(described), Server: feed.CanonicalURL(described.Spec.Mastodon.Server), Account: described.Status.Server.Account,
-	}, true
+	return to, true
 }
 
 // Attempt is how an entry may have been posted: since when, with which text, and from when on its post can be looked for.

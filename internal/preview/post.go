@@ -11,9 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 )
 
@@ -34,11 +36,11 @@ type Post struct {
 
 // publisher is a destination with what is known of it.
 type publisher struct {
-	composer *destination.Composer
-	limits   destination.Limits
-	account  string
-	assumed  string
-	problem  string
+	writer  destination.Writer
+	limits  destination.Limits
+	account string
+	assumed string
+	problem string
 }
 
 // The limits of a server that could not be asked: those of Mastodon.
@@ -54,7 +56,9 @@ func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, it
 	if to.problem != "" {
 		return post, nil
 	}
-	if post.Post, err = to.composer.Compose(derive.Material(item, source), to.limits); err != nil {
+	material := derive.Material(item, source)
+	material.Key = lifecycle.DeliveryKey(item, name.Name)
+	if post.Post, err = to.writer.Compose(material, to.limits); err != nil {
 		post.Problem = failure.Classify(err).Error()
 		return post, nil
 	}
@@ -75,7 +79,7 @@ func (p *Previewer) destinationNamed(ctx context.Context, name client.ObjectKey)
 	case err != nil:
 		return nil, err
 	default:
-		if known.composer, err = destination.NewComposer(derive.Style(&described)); err != nil {
+		if known.writer, err = connect.Writer(&described); err != nil {
 			known.problem = failure.Mask(err.Error())
 			break
 		}
@@ -99,12 +103,9 @@ func (p *Previewer) destinationNamed(ctx context.Context, name client.ObjectKey)
 
 // learn asks the server about itself, which posts nothing.
 func (p *Previewer) learn(ctx context.Context, described *v1alpha1.FeedDestination, into *publisher) error {
-	credentials := ""
-	if ref := described.SecretRef(); ref != nil {
-		var err error
-		if credentials, _, err = secrets.Of(ctx, p.Objects, described.Namespace, *ref, secrets.KeyAccess); err != nil {
-			return err
-		}
+	credentials, _, err := secrets.OfDestination(ctx, p.Objects, described)
+	if err != nil {
+		return err
 	}
 	to, err := p.Destinations(described, credentials)
 	if err != nil {

@@ -40,8 +40,8 @@ type Previewer struct {
 	// Outbound is the way out.
 	Outbound *outbound.Client
 	// Providers and Destinations make what calls the services that are described.
-	Providers    func(described *v1alpha1.AIProvider, credentials string) (provider.Provider, error)
-	Destinations func(described *v1alpha1.FeedDestination, credentials string) (destination.Destination, error)
+	Providers    func(described *v1alpha1.AIProvider, credentials secrets.Values) (provider.Provider, error)
+	Destinations func(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error)
 	// Builtin summarizes where the source names no provider.
 	Builtin provider.Provider
 	Now     func() time.Time

@@ -196,11 +196,8 @@ func (p *Previewer) providerNamed(ctx context.Context, name client.ObjectKey) (*
 		if perMinute := described.RequestsPerMinute(); perMinute > 0 {
 			known.pace = time.Minute / time.Duration(perMinute)
 		}
-		credentials := ""
-		if ref := described.SecretRef(); ref != nil {
-			credentials, _, err = secrets.Of(ctx, p.Objects, name.Namespace, *ref, secrets.KeyAPIKey)
-		}
-		if err == nil {
+		var credentials secrets.Values
+		if credentials, _, err = secrets.OfProvider(ctx, p.Objects, &described); err == nil {
 			known.link.Provider, err = p.Providers(&described, credentials)
 		}
 		if err != nil {

@@ -33,15 +33,18 @@ const (
 	// KeyAPIKey is that of an AI provider.
 	KeyAPIKey = "apiKey"
 	// KeyAccess is the token of a Mastodon account.
-	KeyAccess   = "accessToken"
+	KeyAccess = "accessToken"
+	// KeyToken is a bearer token, of a feed or a webhook.
+	KeyToken = "token"
+	// KeySigning is what requests to a webhook are signed with.
+	KeySigning  = "signingKey"
 	keyUsername = "username"
 	keyPassword = "password"
-	keyToken    = "token"
 )
 
 // credentialKeys are those of which the values are never shown. A user name is none, so that it may be
 // any word; nor is what else a Secret may hold, such as the address of a server.
-var credentialKeys = []string{keyPassword, keyToken, KeyAPIKey, KeyAccess}
+var credentialKeys = []string{keyPassword, KeyToken, KeyAPIKey, KeyAccess, KeySigning}
 
 // Unusable is what a person has to change about a Secret. It never holds a value of it.
 type Unusable struct {
@@ -135,11 +138,11 @@ func headerOf(source *v1alpha1.FeedSource, secret *corev1.Secret) (header http.H
 		header.Set(extra.Name, value(extra.SecretKey))
 	}
 	switch {
-	case !httpguts.ValidHeaderFieldValue(value(keyToken)):
+	case !httpguts.ValidHeaderFieldValue(value(KeyToken)):
 		return nil, nil, &Unusable{secret.Name, "has a line break, or another character that HTTP does not allow, in the key token"}
-	case value(keyToken) != "":
-		sent = append(sent, value(keyToken))
-		header.Set("Authorization", "Bearer "+value(keyToken))
+	case value(KeyToken) != "":
+		sent = append(sent, value(KeyToken))
+		header.Set("Authorization", "Bearer "+value(KeyToken))
 	case strings.Contains(value(keyUsername), ":"):
 		return nil, nil, &Unusable{secret.Name, "has a colon in the key username, where HTTP allows none"}
 	case value(keyUsername) != "" || value(keyPassword) != "":
@@ -156,17 +159,4 @@ func headerOf(source *v1alpha1.FeedSource, secret *corev1.Secret) (header http.H
 		return nil, nil, &Unusable{secret.Name, fmt.Sprintf("holds %d bytes that the feed is to be sent: servers take %d at most", length, longestSent)}
 	}
 	return header, sent, nil
-}
-
-// Of returns one value of a Secret, and the version of the Secret that it comes from.
-func Of(ctx context.Context, live Reader, namespace string, ref v1alpha1.SecretReference, key string) (value, version string, err error) {
-	secret, err := secretOf(ctx, live, namespace, ref)
-	if err != nil {
-		return "", "", err
-	}
-	value = strings.TrimSpace(string(secret.Data[key]))
-	if value == "" {
-		return "", "", &Unusable{secret.Name, fmt.Sprintf("has no key %q, or it is empty", key)}
-	}
-	return value, string(secret.UID) + "/" + secret.ResourceVersion, nil
 }

@@ -69,7 +69,7 @@ func (s *Services) Clear(id schedule.Resource, token string) {
 		return
 	}
 	found.pausesClearedFor, found.savedAvailability = token, schedule.Availability{}
-	if why := found.unavailable; why != nil && (why.Refused != nil || !why.Until.IsZero()) {
+	if why := found.unavailable; why != nil && (why.Refused != nil || why.Gone || !why.Until.IsZero()) {
 		found.revision = "" // so that it is not taken for the one that was refused
 	}
 	if s.Schedule.Availability(id).State != schedule.StateDown {
@@ -137,6 +137,8 @@ type Unavailability struct {
 	Refused *failure.Error
 	// Until is when a service that turned out to be misconfigured in a call is asked again.
 	Until time.Time
+	// Gone is set if it said in a call that it has ended for good.
+	Gone bool
 }
 
 // New makes a Services that knows none. Changed is called when the status of a service is to be written: soon, or with others.
@@ -349,6 +351,8 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	switch {
 	case failed.Category == v1alpha1.CategoryAuth:
 		why = &Unavailability{Because: Clause(failed.Error()), Refused: failed}
+	case failed.Type == failure.TypeGone:
+		why = &Unavailability{Because: Clause(failed.Error()), Gone: true}
 	case misconfigured(failed):
 		why = &Unavailability{Because: Clause(failed.Error()), Until: s.clock.Now().Add(RecheckInterval)}
 	}
@@ -402,11 +406,14 @@ func (s *Services) count(id schedule.Resource, failed *failure.Error, stage v1al
 	write()
 }
 
-// Posted counts a post of an item that stands now, and has that written.
-func (s *Services) Posted(id schedule.Resource) {
+// Posted counts a post of an item that stands now, and has that written. Duplicate means that the receiver had it already.
+func (s *Services) Posted(id schedule.Resource, duplicate bool) {
 	s.mu.Lock()
 	found := s.find(id)
 	found.tally.Posts++
+	if duplicate {
+		found.tally.Duplicates++
+	}
 	found.tally.LastPost = s.clock.Now()
 	write := s.toWrite(id, found, found.paced)
 	s.mu.Unlock()

@@ -24,6 +24,8 @@ type Tally struct {
 	// Posts is how many posts of items are known to stand since, whichever call has shown that, and lastPost when the last was.
 	Posts    int64
 	LastPost time.Time
+	// Duplicates is how many of them the receiver had already.
+	Duplicates int64
 	// Today is what is to be written of the tokens of the day. It is not a count since.
 	Today quota.Tokens
 }

@@ -33,7 +33,7 @@ func TestWhatIsCountedIsWrittenOnce(t *testing.T) {
 			t.Fatal("nothing is granted")
 		}
 		known.CallEnded(ticket, "1", v1alpha1.StageDeliver, 0, nil)
-		known.Posted(press)
+		known.Posted(press, false)
 	}
 	status := &v1alpha1.ServiceStatus{}
 	var calls, posts int64

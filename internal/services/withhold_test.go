@@ -145,7 +145,7 @@ func TestAnObjectBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	first.UID, second.UID = "first", "second"
 	known.Meet(press, first)
 	known.Restore(press, first.UID, "peer", schedule.Availability{State: schedule.StateCoolingDown, Until: clock.Now().Add(time.Hour), Failures: 1})
-	known.Posted(press)
+	known.Posted(press, false)
 	known.Meet(press, first)
 	if tally := known.TallyToWrite(press); tally.Posts != 1 {
 		t.Fatalf("%d posts are to be written of the same object, want 1", tally.Posts)

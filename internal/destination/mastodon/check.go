@@ -49,13 +49,13 @@ func (c *Client) Check(ctx context.Context) (destination.Account, error) {
 
 // handle is the name by which the account is known everywhere.
 func (c *Client) handle(name string, about instance) string {
-	name = plain(strings.TrimPrefix(name, "@"), maxWords)
+	name = destination.PlainLine(strings.TrimPrefix(name, "@"), destination.MaxWords)
 	if name == "" || strings.Contains(name, "@") {
 		return name
 	}
 	// The domain of the names may be another than the one where the server is.
 	domain := about.Domain
-	if domain == "" || domain != plain(domain, maxWords) || strings.ContainsAny(domain, " /@") {
+	if domain == "" || domain != destination.PlainLine(domain, destination.MaxWords) || strings.ContainsAny(domain, " /@") {
 		domain = c.server.Host
 	}
 	return "@" + name + "@" + domain

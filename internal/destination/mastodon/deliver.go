@@ -52,7 +52,7 @@ func receipt(status *api.Status) destination.Receipt {
 // usableID reports whether an id can be kept, shown and asked for.
 func usableID(id api.ID) bool {
 	text := string(id)
-	return text != "" && text != "." && text != ".." && len(text) <= maxID && text == plain(text, maxID)
+	return text != "" && text != "." && text != ".." && len(text) <= maxID && text == destination.PlainLine(text, maxID)
 }
 
 // webAddress returns an address that people can be led to, or nothing.

@@ -105,7 +105,7 @@ func (i instance) isMastodon() bool {
 }
 
 func (i instance) software() string {
-	version := plain(i.Version, maxWords)
+	version := destination.PlainLine(i.Version, destination.MaxWords)
 	if i.isMastodon() {
 		return "Mastodon " + version
 	}

@@ -4,25 +4,19 @@
 package mastodon
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
-	"github.com/feed-operator/feed-operator/internal/redact"
 )
 
-const (
-	// maxWait is the longest wait that a server is believed to mean. No limit of Mastodon lasts longer.
-	maxWait = 24 * time.Hour
-	// maxWords bounds what is repeated of a server's own words, in characters.
-	maxWords = 200
-)
+// maxWait is the longest wait that a server is believed to mean. No limit of Mastodon lasts longer.
+const maxWait = 24 * time.Hour
 
 // errScope is behind a failure of which the server says that the token lacks a scope.
 var errScope = errors.New("the access token lacks a scope")
@@ -43,7 +37,10 @@ func (t *transport) refusal(request *http.Request, answer *http.Response, body [
 	if status >= 200 && status <= 299 {
 		return malformed(t.host, status)
 	}
-	words := t.words(body)
+	words := ""
+	if len(body) <= maxAnswer {
+		words = destination.WordsOf(body, t.sent, t.token)
+	}
 	failed := &failure.Error{
 		Category:   failure.FromStatus(status),
 		Type:       failure.TypeHTTPStatus,
@@ -119,42 +116,6 @@ func tooLong(status int, words string) bool {
 	words = strings.ToLower(words)
 	return status == http.StatusRequestEntityTooLarge ||
 		strings.Contains(words, "too long") || strings.Contains(words, "character") && strings.Contains(words, "limit")
-}
-
-// words are the server's own about an error, short enough to be repeated: none of an answer that is
-// not an error of the API.
-func (t *transport) words(body []byte) string {
-	if len(body) > maxAnswer {
-		return ""
-	}
-	var fields map[string]any
-	if json.Unmarshal(body, &fields) != nil {
-		return ""
-	}
-	for _, name := range []string{"error", "error_description", "message"} {
-		if text, ok := fields[name].(string); ok && strings.TrimSpace(text) != "" {
-			return plain(t.sent.Mask(strings.ReplaceAll(text, t.token, redact.Masked)), maxWords)
-		}
-	}
-	return ""
-}
-
-// plain makes one line of printable text of at most limit characters.
-func plain(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r), r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return text
 }
 
 // wait is how long a server asks for a pause: by the Retry-After of RFC 9110 and, with 429, by
