@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/feed-operator/feed-operator/controllers/batching"
 	"github.com/feed-operator/feed-operator/controllers/feeditem"
 	"github.com/feed-operator/feed-operator/controllers/feedsource"
 	"github.com/feed-operator/feed-operator/controllers/retention"
@@ -206,7 +207,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := itemcache.Index(ctx, manager.GetFieldIndexer()); err != nil {
 		return err
 	}
-	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention} {
+	batches := &batching.Reconciler{Schedule: plan, Waker: waker, Batches: &delivery.Batcher{Engine: posts}}
+	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, batches} {
 		if err := controller.SetupWithManager(manager); err != nil {
 			return err
 		}

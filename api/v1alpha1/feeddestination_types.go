@@ -208,6 +208,12 @@ type FeedDestinationStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Duplicates int64 `json:"duplicates,omitempty"`
 
+	// Batches are the requests with several items that are not finished yet.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	Batches []Batch `json:"batches,omitempty"`
+
 	// LastDeliveryTime is when a post of an item was last made, or found.
 	// +optional
 	LastDeliveryTime *metav1.Time `json:"lastDeliveryTime,omitempty"`

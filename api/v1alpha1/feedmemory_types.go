@@ -183,6 +183,10 @@ type FeedMemory struct {
 	// Posted is what is remembered of the posts at a destination.
 	// +optional
 	Posted *PostedMemory `json:"posted,omitempty"`
+
+	// Batch is what is sent of a batch of a destination, until that is finished.
+	// +optional
+	Batch *BatchRecords `json:"batch,omitempty"`
 }
 
 // FeedMemoryList is a list of FeedMemories.

@@ -67,6 +67,7 @@ type WebhookURLFrom struct {
 // WebhookDestination is an address that takes each summary as JSON by POST. Any answer from 200 to 299 is success.
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urlFrom)",message="set exactly one of url and urlFrom"
 // +kubebuilder:validation:XValidation:rule="has(self.secretRef) || !has(self.urlFrom) && !has(self.headers)",message="urlFrom and headers need secretRef: their values come from the Secret"
+// +kubebuilder:validation:XValidation:rule="!has(self.batch) || !has(self.format) || self.format == 'JSON'",message="batch goes with format JSON or with body: chats take one message at a time"
 // +kubebuilder:validation:XValidation:rule="!has(self.format) || !has(self.body)",message="set format or body, not both"
 type WebhookDestination struct {
 	// URL that is called, such as https://ops.example.org/news. One that is itself a secret, as those of chats are, belongs into the
@@ -106,6 +107,11 @@ type WebhookDestination struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
 	Body string `json:"body,omitempty"`
+
+	// Batch sends several items in one request, over all sources that use this destination. Not for formats of chats and for
+	// CloudEvents. Default: each item by itself.
+	// +optional
+	Batch *WebhookBatch `json:"batch,omitempty"`
 
 	// DuplicateStatusCodes are the answers by which the receiver says that it has had this before, from 400 to 599: they count as
 	// success; an empty list means none. Default: 409.

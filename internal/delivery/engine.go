@@ -4,6 +4,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -73,6 +74,10 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 	var waitsFor []string
 	held := false
 	for _, p := range due {
+		if p.InBatch(item.UID) { // which goes on with it
+			e.Waker.BatchLater(types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}, 0)
+			continue
+		}
 		stays := p.Refused != nil && !dueByItself(item, p.Destination, e.Clock.Now()) // it was released
 		if !stays {
 			if err := e.decide(ctx, p, item, source, lifecycle.RowOf(view, p.Destination)); err != nil {
@@ -90,6 +95,11 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 		case p.heldBy != "":
 			held = true
 			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
+		case p.waitsForBatch(lifecycle.RowOf(view, p.Destination)):
+			e.Waker.BatchLater(types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}, 0)
+			if why := cmp.Or(p.Unavailable, e.Services.PauseReason(p.Resource)); why != "" {
+				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, why))
+			}
 		default:
 			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
 			p.Assign(turn, taken, granted)
@@ -189,7 +199,7 @@ func (e *Engine) intendIfFree(ctx context.Context, turn *schedule.Turn, item *v1
 	name string, outcome *lifecycle.Outcome,
 ) *post {
 	p, err := e.postTo(ctx, source, name)
-	if err != nil || p.Publisher == nil || p.Unavailable != "" {
+	if err != nil || p.Publisher == nil || p.Unavailable != "" || p.Batch != nil {
 		return nil
 	}
 	if p.publication, err = e.compose(p, item, source); err != nil {

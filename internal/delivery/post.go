@@ -51,6 +51,11 @@ func (p *post) repeats() bool {
 	return is && repeater.Repeats()
 }
 
+// waitsForBatch reports whether a delivery is made together with others. One that may have arrived is looked after by itself.
+func (p *post) waitsForBatch(row *v1alpha1.Delivery) bool {
+	return p.Batch != nil && p.doubt == nil && !lifecycle.MustLookUp(row)
+}
+
 // markIdle lets the entry rest that is kept for the post.
 func (p *post) markIdle() {
 	if p.holds != "" {

@@ -144,6 +144,10 @@ type DeliveryOutcome struct {
 	// Protected means that it may have been published, and that its key allows to post it again when
 	// its time has come.
 	Protected bool
+	// GivenUp means that the failed attempt was the last of all that there may be: those of the batch that it was in.
+	GivenUp bool
+	// FirstAttempt is when that batch was first tried; nil where it was in none.
+	FirstAttempt *metav1.Time
 	// Dropped is set if it is not wanted any more.
 	Dropped bool
 	// Again is set if nothing was done that counts.
@@ -168,6 +172,9 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	}
 	before := *row
 	row.Repeated = addBounded(row.Repeated, outcome.Repeated)
+	if row.FirstAttemptTime == nil {
+		row.FirstAttemptTime = outcome.FirstAttempt.DeepCopy()
+	}
 	switch {
 	case outcome.Posted:
 		row.State = v1alpha1.DeliveryDone
@@ -257,7 +264,7 @@ func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome Deliv
 		if asked := roundUp(now.Add(min(outcome.RetryAfter, backoff.MaxHint))); row.NextRetryTime.Before(asked) {
 			row.NextRetryTime = asked
 		}
-	case policy.spent(row, now):
+	case outcome.GivenUp, policy.spent(row, now):
 		giveUp(row)
 	default:
 		row.State = v1alpha1.DeliveryQueued

@@ -38,6 +38,9 @@ type Line struct {
 	// Ticket is the right to call the destination now, and Place is where it is worked on, which may go on after the
 	// reconcile that began it.
 	Ticket, Place *schedule.Ticket
+	// Batch is how items are sent several at a time; nil: each by itself. InBatch reports whether one is in a batch that is not finished.
+	Batch   *v1alpha1.WebhookBatch
+	InBatch func(item types.UID) bool
 	// Target is where it posts, if that is known.
 	Target postmemory.Target
 	Known  bool
@@ -80,7 +83,8 @@ func (l *Line) GiveBack() {
 
 // To finds the way to a destination.
 func To(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*Line, error) {
-	l := &Line{Destination: key.Name, Resource: schedule.Destination(key), Policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{})}
+	l := &Line{Destination: key.Name, Resource: schedule.Destination(key), Policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{}),
+		InBatch: func(types.UID) bool { return false }}
 	var described v1alpha1.FeedDestination
 	switch err := reader.Get(ctx, key, &described); {
 	case apierrors.IsNotFound(err):
@@ -95,6 +99,7 @@ func To(ctx context.Context, reader client.Reader, known *services.Services, key
 	}
 	l.Target, l.Known = TargetOf(&described, l.Publisher)
 	l.Revision, l.Timeout, l.Policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
+	l.Batch, l.InBatch = described.Batch(), described.HasInBatch
 	l.Restored = believable.TimeOf(described.Status.CredentialsRestoredTime)
 	if withdrawn != nil {
 		l.Unavailable, l.Refused = withdrawn.Because, withdrawn.Refused

@@ -27,7 +27,7 @@ const wakePriority = 10
 // Waker brings keys of the schedule back into the queue of the controller that they belong to.
 // It keeps the keys that are woken before that controller has started.
 type Waker struct {
-	Items, Sources, Providers, Destinations Source
+	Items, Sources, Providers, Destinations, Batches Source
 }
 
 // Wake queues a key of the schedule. It never blocks.
@@ -43,7 +43,14 @@ func (w *Waker) Wake(key string) {
 		w.Providers.Add(request, 0)
 	case DestinationKey:
 		w.Destinations.Add(request, 0)
+	case BatchKey:
+		w.Batches.Add(request, 0)
 	}
+}
+
+// BatchLater queues the batches of a destination after a while.
+func (w *Waker) BatchLater(destination types.NamespacedName, after time.Duration) {
+	w.Batches.Add(reconcile.Request{NamespacedName: destination}, after)
 }
 
 // ItemLater queues an item after a while.
@@ -88,6 +95,7 @@ const (
 	SourceKey      = "source"
 	ProviderKey    = "provider"
 	DestinationKey = "destination"
+	BatchKey       = "batch"
 )
 
 // Key is how an object is called in the schedule.

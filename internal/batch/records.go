@@ -1,0 +1,106 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package batch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+const (
+	// maxPacked bounds the records of a batch as they are kept, in characters: an object holds 1.5 MB at most.
+	maxPacked = 600_000
+	// maxUnpacked bounds what is read of them, in bytes: 100 records of 256 KiB.
+	maxUnpacked = 26 << 20
+)
+
+// ErrTooLarge means that records are too many to be kept together.
+var ErrTooLarge = errors.New("the records are too large for one batch")
+
+// Record is the body of one item as a part of a batch, with its idempotency key beside what it has anyway.
+func Record(body, key string) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(body), &fields); err != nil || fields == nil {
+		return nil, errors.New("the body is no JSON object")
+	}
+	quoted, err := json.Marshal(key)
+	if err != nil {
+		return nil, err
+	}
+	fields["idempotencyKey"] = quoted
+	return encode(fields)
+}
+
+// Pack makes the form in which records are kept.
+func Pack(records []json.RawMessage) (string, error) {
+	text, err := encode(records)
+	if err != nil {
+		return "", err
+	}
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	if _, err := writer.Write(text); err != nil {
+		return "", err
+	}
+	if err := writer.Close(); err != nil {
+		return "", err
+	}
+	if base64.StdEncoding.EncodedLen(packed.Len()) > maxPacked {
+		return "", ErrTooLarge
+	}
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}
+
+// Unpack reads them.
+func Unpack(data string) ([]json.RawMessage, error) {
+	packed, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return nil, fmt.Errorf("the records of a batch cannot be read: %w", err)
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("the records of a batch cannot be read: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(reader, maxUnpacked))
+	if err != nil {
+		return nil, fmt.Errorf("the records of a batch cannot be read: %w", err)
+	}
+	var records []json.RawMessage
+	if err := json.Unmarshal(text, &records); err != nil {
+		return nil, fmt.Errorf("the records of a batch cannot be read: %w", err)
+	}
+	return records, nil
+}
+
+// Body is what is sent of the next part of a batch, and its idempotency key.
+func Body(b *v1alpha1.Batch, records []json.RawMessage) (body, key string, err error) {
+	part := Part(b)
+	if len(part) == 0 || len(records) != len(b.Members) {
+		return "", "", errors.New("the batch and what is kept of its records do not belong together")
+	}
+	key = KeyOf(part)
+	text, err := encode(struct {
+		Key     string            `json:"batchIdempotencyKey"`
+		Records []json.RawMessage `json:"records"`
+	}{key, records[b.Parts[0].From:b.Parts[0].To]})
+	return string(text), key, err
+}
+
+// encode writes JSON as people read it: with < and & as they are.
+func encode(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(out.Bytes(), "\n"), nil
+}

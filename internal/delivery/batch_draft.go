@@ -1,0 +1,247 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/record"
+)
+
+// draft is a batch with what is sent of its members.
+type draft struct {
+	v1alpha1.Batch
+	records []json.RawMessage
+	// posts hold the entries of the members of a new one.
+	posts []*post
+}
+
+// waiting are the items that are to be sent to a destination and are in no batch: first those that were tried before, in the order of
+// their first attempts; then what was published first. They are of the cache.
+func (b *Batcher) waiting(ctx context.Context, d *v1alpha1.FeedDestination) ([]*v1alpha1.FeedItem, error) {
+	all, err := itemcache.UnfinishedOf(ctx, b.Client, d.Namespace, itemcache.AnySource)
+	if err != nil {
+		return nil, err
+	}
+	var waiting []*v1alpha1.FeedItem
+	wanted := map[types.UID]bool{} // by the UID of the source
+	for i := range all {
+		item := &all[i]
+		if !b.waits(item, d) {
+			continue
+		}
+		wants, known := wanted[item.Spec.SourceRef.UID]
+		if !known {
+			source, err := itemcache.SourceOf(ctx, b.Client, item)
+			if err != nil {
+				return nil, err
+			}
+			wants = source != nil && !source.Spec.Suspend
+			wanted[item.Spec.SourceRef.UID] = wants
+		}
+		if wants {
+			waiting = append(waiting, item)
+		}
+	}
+	slices.SortFunc(waiting, func(a, c *v1alpha1.FeedItem) int {
+		return cmp.Or(firstAttempt(a, d.Name).Compare(firstAttempt(c, d.Name)), a.Published().Compare(c.Published().Time), cmp.Compare(a.Name, c.Name))
+	})
+	return waiting, nil
+}
+
+// waits reports whether an item is to be sent to a destination now, and is in no batch.
+func (b *Batcher) waits(item *v1alpha1.FeedItem, d *v1alpha1.FeedDestination) bool {
+	row := lifecycle.RowOf(item, d.Name)
+	if row == nil || item.Terminal() || item.Status.Summary == nil || !item.DeletionTimestamp.IsZero() || lifecycle.MustLookUp(row) || d.HasInBatch(item.UID) {
+		return false
+	}
+	at, open := lifecycle.Due(row, b.Clock.Now())
+	return open && !at.After(b.Clock.Now())
+}
+
+// firstAttempt is when an item was first tried at a destination; one that was not comes after all that were.
+func firstAttempt(item *v1alpha1.FeedItem, destination string) time.Time {
+	if row := lifecycle.RowOf(item, destination); row != nil && row.FirstAttemptTime != nil {
+		return row.FirstAttemptTime.Time
+	}
+	const never = 1 << 40 // seconds since 1970
+	return time.Unix(never, 0)
+}
+
+// waitsSince is since when an item waits for others. One that was tried before does not wait for any.
+func waitsSince(item *v1alpha1.FeedItem, destination string, now time.Time) time.Time {
+	if row := lifecycle.RowOf(item, destination); row.FailedAttempts > 0 {
+		return time.Time{}
+	}
+	return lifecycle.CheckedAt(item, now)
+}
+
+// draftOf is what is sent next of one of the batches of a destination, or a new one where at is -1; nil for nothing.
+func (b *Batcher) draftOf(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line, at int) (*draft, error) {
+	if at < 0 {
+		return b.form(ctx, live, line)
+	}
+	of := live.Status.Batches[at].DeepCopy()
+	var kept v1alpha1.FeedMemory
+	err := b.Live.Get(ctx, client.ObjectKey{Namespace: live.Namespace, Name: recordsName(live, of.Key)}, &kept)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if err == nil && kept.Batch != nil {
+		var records []json.RawMessage
+		if records, err = batch.Unpack(kept.Batch.Data); err == nil && len(records) == len(of.Members) && len(batch.Part(of)) > 0 {
+			return &draft{Batch: *of, records: records}, nil
+		}
+	}
+	ctrl.LoggerFrom(ctx).Info("The records of a batch are lost", "severity", "warning", "destination", live.Name, "batch", of.Key)
+	return nil, record.Claim(ctx, b.Client, live, func(d *v1alpha1.FeedDestination) bool {
+		batch.Lose(batchOf(d, of.Key))
+		return true
+	})
+}
+
+// form makes a batch of what waits, and keeps what is sent of it; nil where nothing does after all.
+func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line) (*draft, error) {
+	waiting, err := b.waiting(ctx, live)
+	if err != nil || live.Batch() == nil {
+		return nil, err
+	}
+	made := &draft{}
+	for _, cached := range waiting {
+		if len(made.Members) == live.Batch().Items() {
+			break
+		}
+		if err := b.add(ctx, made, cached, live, line); err != nil {
+			b.release(made.posts)
+			return nil, err
+		}
+	}
+	for len(made.Members) > 0 {
+		packed, err := batch.Pack(made.records)
+		if errors.Is(err, batch.ErrTooLarge) && len(made.Members) > 1 {
+			half := len(made.Members) / 2
+			b.release(made.posts[half:])
+			made.Members, made.records, made.posts = made.Members[:half], made.records[:half], made.posts[:half]
+			continue
+		}
+		if err == nil {
+			made.Batch = batch.New(made.Members)
+			err = b.keep(ctx, live, made.Key, packed)
+		}
+		if err != nil {
+			b.release(made.posts)
+			return nil, err
+		}
+		return made, nil
+	}
+	return nil, nil
+}
+
+// add reads an item and adds it to a batch, unless something else is to be done with it, which is then seen to.
+func (b *Batcher) add(ctx context.Context, made *draft, cached *v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line) error {
+	name := client.ObjectKeyFromObject(cached)
+	item := &v1alpha1.FeedItem{}
+	if err := b.Live.Get(ctx, name, item); err != nil || item.UID != cached.UID || !b.waits(item, live) {
+		return client.IgnoreNotFound(err)
+	}
+	source, err := itemcache.SourceOf(ctx, b.Client, item)
+	if err != nil || source == nil || source.Spec.Suspend {
+		return err
+	}
+	to := *line
+	p := &post{Line: &to, source: source}
+	if p.memory, err = b.Posted.At(ctx, line.Target); err != nil {
+		return err
+	}
+	before, heldBy, err := b.postedBefore(ctx, p, item, source)
+	switch {
+	case err != nil:
+		return err
+	case !source.Delivers(live.Name), before != nil, heldBy != "", p.doubt != nil: // it goes its own way
+		b.Waker.ItemLater(name, 0)
+		return nil
+	}
+	row := lifecycle.RowOf(item, live.Name)
+	body, err := b.compose(p, item, source)
+	if err != nil {
+		result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: p.failed(err, b.Clock.Now()), at: b.Clock.Now()}
+		_, err = b.Results.WriteResult(ctx, item, result)
+		return client.IgnoreNotFound(err)
+	}
+	sent, err := batch.Record(body.Text, row.Key)
+	if err != nil {
+		return err
+	}
+	p.publication = body
+	if _, mine := p.hold(item, source, b.Clock.Now()); !mine {
+		b.Waker.ItemLater(name, heldRecheckInterval)
+		return nil
+	}
+	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: row.Key})
+	made.records, made.posts = append(made.records, sent), append(made.posts, p)
+	return nil
+}
+
+// release gives up what a batch holds that is not sent.
+func (b *Batcher) release(posts []*post) {
+	for _, p := range posts {
+		if p.holds != "" {
+			p.memory.CancelReservation(p.holds)
+		}
+	}
+}
+
+// drop gives up a batch that was not announced.
+func (b *Batcher) drop(ctx context.Context, live *v1alpha1.FeedDestination, made *draft) {
+	b.release(made.posts)
+	if err := b.forget(ctx, live, made.Key); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to remove the records of a batch", "destination", live.Name)
+	}
+}
+
+// recordsName is the name of the FeedMemory with what is sent of a batch.
+func recordsName(d *v1alpha1.FeedDestination, key string) string {
+	const longest, ofKey = 200, 20
+	return d.Name[:min(len(d.Name), longest)] + "-batch-" + key[:min(len(key), ofKey)]
+}
+
+// keep writes down what is sent of a batch, before that is announced.
+func (b *Batcher) keep(ctx context.Context, d *v1alpha1.FeedDestination, key, packed string) error {
+	kept := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{
+		Namespace: d.Namespace, Name: recordsName(d, key),
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedDestination", Name: d.Name, UID: d.UID, Controller: new(true),
+		}},
+	}, Batch: &v1alpha1.BatchRecords{Destination: d.Name, Data: packed}}
+	err := b.Client.Create(ctx, kept)
+	if apierrors.IsAlreadyExists(err) { // of an operator that was cut off before it announced it: the template may be another one since
+		if err = b.forget(ctx, d, key); err == nil {
+			kept.ResourceVersion = ""
+			err = b.Client.Create(ctx, kept)
+		}
+	}
+	return err
+}
+
+// forget removes what was sent of a batch.
+func (b *Batcher) forget(ctx context.Context, d *v1alpha1.FeedDestination, key string) error {
+	kept := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: recordsName(d, key)}}
+	return client.IgnoreNotFound(b.Client.Delete(ctx, kept))
+}

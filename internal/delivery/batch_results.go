@@ -1,0 +1,160 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/record"
+)
+
+// writersAtOnce is how many items are written at once of one batch.
+const writersAtOnce = 8
+
+// hasResults reports whether a batch is finished, or has results that are not on their items as far as this process knows.
+func (b *Batcher) hasResults(of *v1alpha1.Batch) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !batch.Open(of) || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool {
+		return member.State != v1alpha1.BatchMemberOpen && !b.handed[member.UID]
+	})
+}
+
+// handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there.
+func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination) error {
+	line, err := posting.To(ctx, b.Client, b.Services, client.ObjectKeyFromObject(d))
+	if err != nil {
+		return err
+	}
+	var failed []error
+	var mu sync.Mutex
+	var writers sync.WaitGroup
+	slots := make(chan struct{}, writersAtOnce)
+	for i := range d.Status.Batches {
+		of := &d.Status.Batches[i]
+		for j := range of.Members {
+			member := &of.Members[j]
+			outcome, known := batch.OutcomeOf(of, member, d.Name)
+			if !known || b.isHanded(member.UID) {
+				continue
+			}
+			slots <- struct{}{}
+			writers.Go(func() {
+				defer func() { <-slots }()
+				if err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: member.Item}, member.UID, outcome, line); err != nil {
+					mu.Lock()
+					failed = append(failed, err)
+					mu.Unlock()
+					return
+				}
+				b.setHanded(member.UID, true)
+			})
+		}
+	}
+	writers.Wait()
+	return errors.Join(failed...)
+}
+
+// handOne writes on an item what has become of it in a batch. One that is gone needs none.
+func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid types.UID, outcome lifecycle.DeliveryOutcome, line *posting.Line) error {
+	ctx, cancel := record.Context(ctx)
+	defer cancel()
+	item := &v1alpha1.FeedItem{}
+	if err := b.Live.Get(ctx, name, item); err != nil || item.UID != uid {
+		return client.IgnoreNotFound(err)
+	}
+	if row := lifecycle.RowOf(item, line.Destination); row == nil || row.Ended() {
+		return nil // it is on the item already
+	}
+	source, err := itemcache.SourceOf(ctx, b.Client, item)
+	if err != nil {
+		return err
+	}
+	if source == nil { // it is being deleted, and its items with it
+		source = &v1alpha1.FeedSource{}
+		source.Namespace, source.Name = item.Namespace, item.Spec.SourceRef.Name
+	}
+	to := *line
+	p := &post{Line: &to, source: source, holds: uid}
+	if p.memory, err = b.Posted.At(ctx, line.Target); err != nil {
+		return err
+	}
+	b.remember(ctx, item, p, &outcome)
+	outcome.Token = lifecycle.Token(item)
+	result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: outcome, at: b.Clock.Now()}
+	if _, err := result.Write(ctx, item, record.TriesInPlace); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	p.memory.CancelReservation(uid)
+	b.Waker.ItemLater(name, 0)
+	return nil
+}
+
+// forgetEnded removes the batches of a destination that are finished, and what was sent of them.
+func (b *Batcher) forgetEnded(ctx context.Context, d *v1alpha1.FeedDestination) error {
+	var ended []v1alpha1.Batch
+	for i := range d.Status.Batches {
+		if !b.hasOpen(&d.Status.Batches[i]) {
+			ended = append(ended, *d.Status.Batches[i].DeepCopy())
+		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	writing, cancel := record.Context(ctx)
+	defer cancel()
+	err := record.Write[v1alpha1.FeedDestination](writing, b.Client, b.Live, d, func(d *v1alpha1.FeedDestination) bool {
+		d.Status.Batches = slices.DeleteFunc(d.Status.Batches, func(of v1alpha1.Batch) bool {
+			return slices.ContainsFunc(ended, func(other v1alpha1.Batch) bool { return other.Key == of.Key })
+		})
+		return true
+	})
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	for i := range ended {
+		for _, member := range ended[i].Members {
+			b.setHanded(member.UID, false)
+		}
+		if err := b.forget(writing, d, ended[i].Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasOpen reports whether anything of a batch is still to be sent, or to be written on its items.
+func (b *Batcher) hasOpen(of *v1alpha1.Batch) bool {
+	return batch.Open(of) || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool { return !b.isHanded(member.UID) })
+}
+
+func (b *Batcher) isHanded(uid types.UID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.handed[uid]
+}
+
+func (b *Batcher) setHanded(uid types.UID, handed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !handed {
+		delete(b.handed, uid)
+		return
+	}
+	if b.handed == nil {
+		b.handed = map[types.UID]bool{}
+	}
+	b.handed[uid] = true
+}
