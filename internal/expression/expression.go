@@ -9,6 +9,7 @@ package expression
 
 import (
 	"errors"
+	"math"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/cost"
@@ -51,24 +52,36 @@ func NewEnv(longest int, options ...cel.EnvOption) (*cel.Env, error) {
 	return env, nil
 }
 
-// TextFunction is a function of a text that gives a text: text.name(arguments). It costs perCharacter for each of the text's, and
-// gives at most growth characters for each.
-func TextFunction(name string, perCharacter, growth float64, of func(text string, arguments ...ref.Val) ref.Val, arguments ...*cel.Type) cel.EnvOption {
-	overload := "string_" + name
-	for _, argument := range arguments {
-		overload += "_" + argument.String()
-	}
+// TextFunction is a function of a text that gives a text: text.name(). It costs perCharacter for each of the text's, and gives at
+// most growth characters for each.
+func TextFunction(name string, perCharacter, growth float64, of func(text string) string) cel.EnvOption {
+	return textFunction(name, "string_"+name, perCharacter, cost.Scale(cost.Target(), growth),
+		func(text string, _ []ref.Val) string { return of(text) })
+}
+
+// ShorteningFunction is one that gives at most so many characters as its argument says: text.name(most). It is given no more than
+// fit an int32, and no less than 0.
+func ShorteningFunction(name string, perCharacter, growth float64, of func(text string, most int) string) cel.EnvOption {
+	size := cost.Min(cost.Scale(cost.Target(), growth), cost.IntArg(0, math.MaxUint64))
+	return textFunction(name, "string_"+name+"_int", perCharacter, size, func(text string, arguments []ref.Val) string {
+		most, _ := arguments[0].(types.Int)
+		return of(text, int(min(max(most, 0), math.MaxInt32)))
+	}, cel.IntType)
+}
+
+func textFunction(name, overload string, perCharacter float64, size cost.QuantityExpr,
+	of func(text string, arguments []ref.Val) string, arguments ...*cel.Type) cel.EnvOption {
 	declared := cel.Function(name, cel.MemberOverload(overload, append([]*cel.Type{cel.StringType}, arguments...), cel.StringType,
 		cel.FunctionBinding(func(values ...ref.Val) ref.Val {
 			text, isText := values[0].(types.String)
 			if !isText {
 				return types.MaybeNoSuchOverloadErr(values[0])
 			}
-			return of(string(text), values[1:]...)
+			return types.String(of(string(text), values[1:]))
 		})))
 	model := cel.CostModel(cost.MemberOverload(overload,
 		cost.EvalCost(cost.Sum(cost.Const(cost.CallCost), cost.Scale(cost.Target(), perCharacter))),
-		cost.ResultSize(cost.AtMost(cost.Scale(cost.Target(), growth)))))
+		cost.ResultSize(cost.AtMost(size))))
 	return func(env *cel.Env) (*cel.Env, error) {
 		env, err := declared(env)
 		if err != nil {

@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/width"
@@ -37,7 +35,7 @@ var language = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable(content, cel.StringType),
 		cel.Variable(published, cel.TimestampType),
 		ext.Strings(),
-		expression.TextFunction("fold", 1, foldGrowth, func(text string, _ ...ref.Val) ref.Val { return types.String(fold(text)) }),
+		expression.TextFunction("fold", 1, foldGrowth, fold),
 		cel.ASTValidators(cel.ValidateHomogeneousAggregateLiterals()),
 	)
 })
