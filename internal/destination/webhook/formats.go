@@ -98,7 +98,7 @@ const (
 
 // given are the fields of an object that are there if a variable says something: "field=variable", or the name of both.
 func given(fields ...string) string {
-	var all []string
+	all := make([]string, 0, len(fields))
 	for _, field := range fields {
 		name, variable, other := strings.Cut(field, "=")
 		if !other {

@@ -273,11 +273,9 @@ func TestBodiesOfChatsAreHarmless(t *testing.T) {
 				if want := destination.WebLink(material.URL); post.Link != want || !hasLink(t, format, post.Text, want) {
 					t.Errorf("the link %q is not in %s", want, post.Text)
 				}
-				for range 5 {
-					again, err := writer(t, format, "").Compose(material, destination.Limits{})
-					if diff := cmp.Diff(post, again); err != nil || diff != "" {
-						t.Errorf("it differs: %v %s", err, diff)
-					}
+				again, err := writer(t, format, "").Compose(material, destination.Limits{})
+				if diff := cmp.Diff(post, again); err != nil || diff != "" {
+					t.Errorf("it differs: %v %s", err, diff)
 				}
 			})
 		}

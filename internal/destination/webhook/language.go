@@ -69,11 +69,12 @@ const (
 // functions are those of texts that CEL has not. Those that escape have a text shown as it is by who reads a markup; with a number,
 // they cut it so that it is escaped in at most so many characters.
 func functions() []cel.EnvOption {
-	options := []cel.EnvOption{
+	escapes := map[string]func(string) string{"escapeSlack": slack, "escapeMarkdown": markdown, "escapeHTML": hypertext}
+	options := make([]cel.EnvOption, 0, 2+2*len(escapes))
+	options = append(options,
 		expression.TextFunction("plain", plainCost, plainGrowth, plain),
-		expression.ShorteningFunction("cut", cutCost, 1, func(text string, most int) string { return destination.CutPlain(text, most, size) }),
-	}
-	for name, of := range map[string]func(string) string{"escapeSlack": slack, "escapeMarkdown": markdown, "escapeHTML": hypertext} {
+		expression.ShorteningFunction("cut", cutCost, 1, func(text string, most int) string { return destination.CutPlain(text, most, size) }))
+	for name, of := range escapes {
 		options = append(options, expression.TextFunction(name, escapeCost, escapeGrowth, of),
 			expression.ShorteningFunction(name, escapeCost, escapeGrowth, func(text string, most int) string {
 				return of(destination.CutPlain(text, most, func(kept string) int { return size(of(kept)) }))
