@@ -46,6 +46,7 @@ func TestAnExpressionMakesTheBody(t *testing.T) {
 		"a plain text":                    {`{"a": "@all see https://evil.com or <!channel> #tag".plain()}`, `{"a":"all see or <` + "\u2060" + `!channel> tag"}`},
 		"a cut at a sentence":             {`{"a": "It is so. It was so. It will be.".cut(22)}`, `{"a":"It is so. It was so."}`},
 		"a cut between words":             {`{"a": "The quick brown fox jumps".cut(17)}`, `{"a":"The quick brown…"}`},
+		"a cut that leaves a domain":      {`{"a": "foo.comxyzzyabc".plain().cut(9)}`, `{"a":"foo` + "\u2060" + `.com…"}`},
 		"a cut to nothing":                {`{"a": title.cut(0), "b": title.cut(-1)}`, `{"a":"","b":""}`},
 		"a family is one character":       {`{"a": "👨‍👩‍👧👨‍👩‍👧".cut(10)}`, `{"a":"👨‍👩‍👧…"}`},
 		"for Slack":                       {`{"a": "a < b & <!here>".escapeSlack()}`, `{"a":"a &lt; b &amp; &lt;!here&gt;"}`},
