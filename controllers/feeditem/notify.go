@@ -99,5 +99,6 @@ func noticeOf(item *v1alpha1.FeedItem) *destination.Notice {
 		URL:     item.Spec.URL,
 		Advice: fmt.Sprintf("To retry: kubectl -n %s annotate feeditem %s %s=$(date +%%s) --overwrite",
 			item.Namespace, item.Name, v1alpha1.AnnotationRetry),
+		Namespace: item.Namespace, Source: item.Spec.SourceRef.Name, Item: item.Name,
 	}
 }

@@ -169,6 +169,8 @@ func (r *Reconciler[T, P, C]) refusalOf(id schedule.Resource, service P) *destin
 		Error:   failure.Mask(said),
 		Facts:   facts + "All items that need them fail until they are changed; you are notified once.",
 		Advice:  "To do: correct the " + where + ". Its items are then retried within a minute.",
+
+		Namespace: service.GetNamespace(),
 	}
 }
 

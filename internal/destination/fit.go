@@ -49,7 +49,7 @@ type draft struct {
 func (c *Composer) newDraft(m Material, l Limits) (*draft, error) {
 	values := fields{
 		Title:     plainLine(m.Title, maxTitle),
-		Summary:   plainText(m.Summary, maxSummary),
+		Summary:   PlainText(m.Summary, maxSummary),
 		Author:    plainLine(m.Author, maxName),
 		Source:    plainLine(m.Source, maxName),
 		FeedTitle: plainLine(m.FeedTitle, maxName),
@@ -68,7 +68,7 @@ func (c *Composer) newDraft(m Material, l Limits) (*draft, error) {
 	if rest, repeated := repeats(values.Summary, values.Title); repeated && rest == "" { // where there was nothing else to sum up
 		values.Summary = ""
 	}
-	d := &draft{composer: c, limits: l, link: webLink(m.URL)}
+	d := &draft{composer: c, limits: l, link: WebLink(m.URL)}
 	if values.Title == "" && values.Summary == "" && d.link == "" {
 		return nil, failure.New(v1alpha1.CategoryValidation, failure.TypeEmpty,
 			"There is nothing to post: the item has no title, no summary and no link.")

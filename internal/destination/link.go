@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// webLink returns a link as it can stand in a text and be found there by every server: ASCII,
+// WebLink returns a link as it can stand in a text and be found there by every server: ASCII,
 // without credentials, and with an end that is not taken for the end of a sentence. What needed no
 // change is not changed. It is empty for what is not a link to a page.
-func webLink(raw string) string {
+func WebLink(raw string) string {
 	raw = strings.TrimSpace(raw)
 	parsed, err := url.Parse(raw)
 	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {

@@ -16,6 +16,8 @@ type Notice struct {
 	Error string
 	// Facts about it, on one line.
 	Facts string
+	// Namespace of what has failed, and where that is an item, its name and that of its FeedSource.
+	Namespace, Source, Item string
 	// Key is the idempotency key of the notification.
 	Key string
 	// URL of the item. May be empty.

@@ -121,7 +121,7 @@ func TestComposeKeepsItsPromises(t *testing.T) {
 			}
 			post, err := composer.Compose(m, limits)
 			if err != nil {
-				if webLink(m.URL) != "" || plainText(m.Title+m.Summary, 10_000) != "" && plainText(m.Title, 10_000)+plainText(m.Summary, 10_000) != "" {
+				if WebLink(m.URL) != "" || PlainText(m.Title+m.Summary, 10_000) != "" && PlainText(m.Title, 10_000)+PlainText(m.Summary, 10_000) != "" {
 					t.Fatalf("there is something to post, but: %v", err)
 				}
 				return
@@ -178,7 +178,7 @@ func checkPost(t rapid.TB, m Material, limits Limits, post Post) {
 	if post.Link == "" {
 		return
 	}
-	if post.Link != webLink(m.URL) || strings.Count(post.Text+" ", post.Link) != 1 {
+	if post.Link != WebLink(m.URL) || strings.Count(post.Text+" ", post.Link) != 1 {
 		t.Fatalf("link %q is not in %q once", post.Link, post.Text)
 	}
 	_, after, _ := strings.Cut(post.Text, post.Link)

@@ -49,8 +49,8 @@ func plainLine(text string, limit int) string {
 	return unlinked(oneLine(harmless(text, limit)))
 }
 
-// plainText does the same, and keeps lines and paragraphs.
-func plainText(text string, limit int) string {
+// PlainText does the same, and keeps lines and paragraphs.
+func PlainText(text string, limit int) string {
 	text = spaces.ReplaceAllString(harmless(text, limit), " ")
 	text = emptyLines.ReplaceAllString(text, "\n\n")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, " \n", "\n"), "\n ", "\n")
@@ -60,7 +60,9 @@ func plainText(text string, limit int) string {
 // oneLine puts text on one line with single spaces.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func harmless(text string, limit int) string {
+// Legible makes of outside text, of at most limit code points, one that says what it shows: without control characters but for the
+// ends of lines, and without what hides text or changes its direction. Mentions, hashtags and links stay.
+func Legible(text string, limit int) string {
 	count := 0
 	for i := range text {
 		if count == limit {
@@ -69,7 +71,22 @@ func harmless(text string, limit int) string {
 		}
 		count++
 	}
-	text = visible(printable(text))
+	return strings.TrimSpace(visible(printable(text)))
+}
+
+// LegibleLine does the same, and puts it on one line.
+func LegibleLine(text string, limit int) string { return oneLine(Legible(text, limit)) }
+
+// CutPlain shortens a plain text as prose.CutBy does, and what is left of a name where it was cut is no link either.
+func CutPlain(text string, room int, measure func(string) int) string {
+	if measure(text) <= room {
+		return text
+	}
+	return unlinkedEnd(prose.CutBy(text, min(room, max(room-1, 1)), measure)) // room for what parts a domain
+}
+
+func harmless(text string, limit int) string {
+	text = Legible(text, limit)
 	// What is taken out may bring together what must go as well.
 	for range 3 {
 		before := text

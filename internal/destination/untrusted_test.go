@@ -34,11 +34,11 @@ func TestPlainTextDefusesMentions(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := plainText(test.text, 100)
+			got := PlainText(test.text, 100)
 			if got != test.want {
-				t.Errorf("plainText(%q) = %q, want %q", test.text, got, test.want)
+				t.Errorf("PlainText(%q) = %q, want %q", test.text, got, test.want)
 			}
-			if again := plainText(got, 100); again != got {
+			if again := PlainText(got, 100); again != got {
 				t.Errorf("once more, %q became %q", got, again)
 			}
 		})
@@ -60,11 +60,11 @@ func TestPlainTextDefusesHashtags(t *testing.T) {
 		"日#crypto é#x":              "日crypto éx",
 		"issue a#1, $BTC":           "issue a#1, $BTC",
 	} {
-		got := plainText(text, 100)
+		got := PlainText(text, 100)
 		if got != strings.TrimSpace(want) {
-			t.Errorf("plainText(%q) = %q, want %q", text, got, want)
+			t.Errorf("PlainText(%q) = %q, want %q", text, got, want)
 		}
-		if again := plainText(got, 100); again != got {
+		if again := PlainText(got, 100); again != got {
 			t.Errorf("once more, %q became %q", got, again)
 		}
 	}
@@ -91,11 +91,11 @@ func TestPlainTextPartsDomains(t *testing.T) {
 		"feed.md5 and a.com2 and a.com-x":      "feed.md5 and a.com2 and a.com-x",
 	} {
 		want = strings.ReplaceAll(want, "|", string(wordJoiner))
-		got := plainText(text, 100)
+		got := PlainText(text, 100)
 		if got != want {
-			t.Errorf("plainText(%q) = %q, want %q", text, got, want)
+			t.Errorf("PlainText(%q) = %q, want %q", text, got, want)
 		}
-		if again := plainText(got, 100); again != got {
+		if again := PlainText(got, 100); again != got {
 			t.Errorf("once more, %q became %q", got, again)
 		}
 	}
@@ -155,8 +155,8 @@ func TestPlainTextHasNoLinks(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := plainText(test.text, 200); got != test.want {
-				t.Errorf("plainText(%q) = %q, want %q", test.text, got, test.want)
+			if got := PlainText(test.text, 200); got != test.want {
+				t.Errorf("PlainText(%q) = %q, want %q", test.text, got, test.want)
 			}
 		})
 	}
@@ -169,8 +169,8 @@ func TestPlainTextKeepsWhatIsSpelledAndNothingHidden(t *testing.T) {
 		"👩‍👩‍👧‍👦 👩🏽‍💻 🏳️‍🌈 ❤️ 1️⃣ 🇯🇵", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f flag", "می\u200cخواهم",
 		"क्\u200dष", "葛\U000e0100城", "か\u3099", "e\u0301", "שלום (TB-12) לכם", "한국어", "กระทรวง",
 	} {
-		if got := plainText(text, 100); got != text {
-			t.Errorf("plainText(%q) = %q, want it as it is", text, got)
+		if got := PlainText(text, 100); got != text {
+			t.Errorf("PlainText(%q) = %q, want it as it is", text, got)
 		}
 	}
 	tests := map[string]struct{ text, want string }{
@@ -189,8 +189,8 @@ func TestPlainTextKeepsWhatIsSpelledAndNothingHidden(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := plainText(test.text, 1000); got != test.want {
-				t.Errorf("plainText(%q) = %q, want %q", test.text, got, test.want)
+			if got := PlainText(test.text, 1000); got != test.want {
+				t.Errorf("PlainText(%q) = %q, want %q", test.text, got, test.want)
 			}
 		})
 	}
@@ -222,8 +222,8 @@ func TestWebLink(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := webLink(test.raw); got != test.want {
-				t.Errorf("webLink(%q) = %q, want %q", test.raw, got, test.want)
+			if got := WebLink(test.raw); got != test.want {
+				t.Errorf("WebLink(%q) = %q, want %q", test.raw, got, test.want)
 			}
 		})
 	}

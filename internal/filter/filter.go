@@ -12,13 +12,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/expression"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -88,23 +88,18 @@ func Compile(filters []v1alpha1.EntryFilter) (*Set, error) {
 
 // compile makes one filter ready.
 func compile(env *cel.Env, filter v1alpha1.EntryFilter) (compiled, error) {
-	checked, issues := env.Compile(filter.Expression)
-	if issues.Err() != nil {
-		return compiled{}, inWords(issues)
+	checked, err := expression.Compile(env, filter.Expression)
+	if err != nil {
+		return compiled{}, err
 	}
 	if got := checked.OutputType(); !got.IsExactType(cel.BoolType) {
 		return compiled{}, fmt.Errorf("the expression must evaluate to bool, not %s", cel.FormatCELType(got))
 	}
-	estimate, err := env.EstimateCost(checked, sizes{})
-	if err != nil {
-		return compiled{}, err
+	program, err := expression.Program(env, checked, sizes, maxCost)
+	if errors.Is(err, expression.ErrCostly) {
+		return compiled{}, fmt.Errorf("%w: loops in loops, long texts that are put together, long patterns in the content, and patterns "+
+			"that are not written out are costly; make it simpler, or several filters of it", err)
 	}
-	if estimate.Max > maxCost {
-		return compiled{}, errors.New("the expression can take too long: loops in loops, long texts that are put together, " +
-			"long patterns in the content, and patterns that are not written out are costly; make it simpler, or several filters of it")
-	}
-	program, err := env.Program(checked,
-		cel.EvalOptions(cel.OptOptimize), cel.CostTracking(sizes{}), cel.CostLimit(maxCost), cel.InterruptCheckFrequency(100))
 	if err != nil {
 		return compiled{}, err
 	}
@@ -113,37 +108,6 @@ func compile(env *cel.Env, filter v1alpha1.EntryFilter) (compiled, error) {
 		dated = dated || reference.Name == published
 	}
 	return compiled{name: filter.Name, program: program, dated: dated}, nil
-}
-
-// wrongLiterals are what CEL says about values that are written wrongly, and what that means.
-var wrongLiterals = map[string]string{
-	"invalid matches argument":   "this is not a regular expression (RE2), or one that is too long",
-	"invalid timestamp argument": "this is not a time, such as 2026-04-01T09:00:00+09:00",
-	"invalid duration argument":  "this is not a duration, such as 36h",
-}
-
-// inWords returns what the compiler has found, with the place in the expression.
-func inWords(issues *cel.Issues) error {
-	const most, longest = 3, 300
-	var said []string
-	for i, issue := range issues.Errors() {
-		if i == most {
-			said = append(said, "and more")
-			break
-		}
-		message, _, _ := strings.Cut(strings.ReplaceAll(issue.Message, " (in container '')", ""), " expecting {")
-		if plain, known := wrongLiterals[message]; known {
-			message = plain
-		}
-		if runes := []rune(message); len(runes) > longest {
-			message = string(runes[:longest]) + "…"
-		}
-		if line := issue.Location.Line(); line > 0 {
-			message = "line " + strconv.Itoa(line) + ", column " + strconv.Itoa(issue.Location.Column()+1) + ": " + message
-		}
-		said = append(said, message)
-	}
-	return errors.New(strings.Join(said, "; "))
 }
 
 // Empty reports whether there is no filter.
@@ -204,20 +168,6 @@ func (c compiled) ask(ctx context.Context, values *values, verdict *Verdict) (ma
 	return false, false
 }
 
-// failures are what an evaluation can end with, by what CEL calls it.
-var failures = []struct{ part, reason string }{
-	{"cost limit exceeded", "it takes too long"},
-	{"interrupted", "it takes too long"},
-	{"no such overload", "values of different kinds are compared"},
-	{"regexp", "a pattern is not a regular expression"},
-	{"regex program size", "a pattern is too long"},
-	{"out of ", "an index is out of range"},
-	{"by zero", "division by zero"},
-	{"overflow", "a number or a time becomes too large"},
-	{"no such key", "there is no such key"},
-	{"time zone", "unknown time zone"},
-}
-
 // because returns why an evaluation has failed, in words that repeat nothing of the entry.
 func (c compiled) because(err error, values *values) string {
 	message := ""
@@ -227,10 +177,5 @@ func (c compiled) because(err error, values *values) string {
 	if c.dated && values.entry.Published.IsZero() && strings.Contains(message, "no such overload") {
 		return "the entry has no date (published is null); handle such entries explicitly: published != null && …, or published == null || …"
 	}
-	for _, known := range failures {
-		if strings.Contains(message, known.part) {
-			return known.reason
-		}
-	}
-	return "a value has the wrong format"
+	return expression.Reason(err)
 }

@@ -166,7 +166,8 @@ func TestAnExpressionThatCannotWorkIsRefused(t *testing.T) {
 		"patterns that are not written out":      {`categories.exists(c, content.matches(c))`, tooLong},
 		"a pattern that is too large":            {`title.matches('(\\w{1,1000}x){1,9}')`, "this is not a regular expression (RE2), or one that is too long"},
 		"it is too long":                         {`title == '` + strings.Repeat("x", 5000) + `'`, "size exceeds limit"},
-		"it is too deep":                         {strings.Repeat("(", 300) + "true" + strings.Repeat(")", 300), "recursion"},
+		"it is too deep":                         {strings.Repeat("(", 300) + "true" + strings.Repeat(")", 300), "nested too deeply"},
+		"a chain is too long":                    {`[[title]]` + strings.Repeat(`.map(a, [a, a])`, 100) + `.exists(a, a == a)`, "a chain of calls in it is too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,6 +204,10 @@ func TestAFilterThatFailsSaysWhy(t *testing.T) {
 		"by zero":               {`1 / categories.size() == 1`, "division by zero"},
 		"a title as a pattern":  {`url.matches(title)`, "a pattern is not a regular expression"},
 		"another kind":          {`dyn(title) > 3`, "values of different kinds are compared"},
+		"lists in lists":        {`[[title]]` + strings.Repeat(`.map(a, [a, a])`, 50) + `.exists(a, a == a)`, "it makes too large a value"},
+		"lists of lists":        {`[[title]]` + strings.Repeat(`.map(a, a + a)`, 24) + `.exists(a, a == a)`, "it makes too large a value"},
+		"maps in maps":          {`[dyn(title)]` + strings.Repeat(`.map(a, dyn({'a': a, 'b': a}))`, 50) + `.exists(a, a == a)`, "it makes too large a value"},
+		"lists as a text":       {`[dyn(title)]` + strings.Repeat(`.map(a, dyn([a, a]))`, 50) + `.exists(a, '%s'.format([a]) == '')`, "it makes too large a value"},
 		"nowhere":               {`timestamp('2026-04-01T00:00:00Z').getHours('Mars/' + title) == 0`, "unknown time zone"},
 	} {
 		t.Run(name, func(t *testing.T) {
