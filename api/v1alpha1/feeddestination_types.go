@@ -208,6 +208,12 @@ type FeedDestinationStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Duplicates int64 `json:"duplicates,omitempty"`
 
+	// EndedFor identifies the spec and the Secret with which a webhook answered 410 Gone: it is not called with them again, until
+	// a retry is requested.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	EndedFor string `json:"endedFor,omitempty"`
+
 	// Batches are the requests with several items that are not finished yet.
 	// +optional
 	// +listType=atomic

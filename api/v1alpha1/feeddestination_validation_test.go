@@ -6,7 +6,7 @@ package v1alpha1_test
 import "strings"
 
 const (
-	oneDestination  = "name exactly one destination: mastodon"
+	oneDestination  = "name exactly one destination: mastodon or webhook"
 	mustBeServer    = "server must be a full URL without a path, such as https://mastodon.example"
 	noTokenInServer = "server must not hold credentials, a query or a fragment: the token belongs into the Secret"
 	mastodonServer  = "https://mastodon.example"
@@ -15,13 +15,15 @@ const (
 // aMastodon is the least that is said of an account.
 var aMastodon = map[string]any{"server": mastodonServer, "secretRef": map[string]any{"name": "mastodon"}}
 
-var feedDestinationRules = merge(serviceRules("FeedDestination"), map[string]rule{
+var feedDestinationRules = merge(serviceRules("FeedDestination"), webhookRules, map[string]rule{
 	"a destination is exactly one that the operator knows": {kind: "FeedDestination", field: "spec", valid: []any{
 		map[string]any{"mastodon": aMastodon},
+		map[string]any{"webhook": aWebhook},
 	}, invalid: []refusal{
 		{map[string]any{}, oneDestination},
 		{map[string]any{"suspend": true}, oneDestination},
-		{map[string]any{"webhook": map[string]any{}}, oneDestination},
+		{map[string]any{"webhook": aWebhook, "mastodon": aMastodon}, oneDestination},
+		{map[string]any{"webhook": aWebhook, "template": "{{.Title}}"}, noTemplate},
 		{absent{}, "Required value"},
 	}},
 	// R4.1, R5.6. R4.7: whether http:// is allowed is a flag of the operator, so the API server takes both.

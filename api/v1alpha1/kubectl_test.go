@@ -81,7 +81,7 @@ func TestColumns(t *testing.T) {
 			[]string{"77", "4", "CoolingDown", someTime, "1234", "987654", "54321"}},
 		"destinations": {"get feeddestinations", "NAME READY STATUS DELIVERED LAST DELIVERY AGE",
 			[]string{"mastodon", "True", "Posts as @press@mastodon.example", "42"}},
-		"destinations, wide": {"get fdst -o wide", "NAME READY STATUS DELIVERED LAST DELIVERY ACCOUNT STATE UNTIL VERIFIABLE AGE",
+		"destinations, wide": {"get fdst -o wide", "NAME READY STATUS DELIVERED LAST DELIVERY ACCOUNT STATE UNTIL DUPLICATES VERIFIABLE AGE",
 			[]string{"@press@mastodon.example", "CoolingDown", someTime, "False"}},
 		"all four at once": {"get feedsources,feeditems,aiproviders,feeddestinations", "NAME READY STATUS PROCESSED FAILED AGE",
 			[]string{"feedsource.feeds.feed-operator.io/press", "feeddestination.feeds.feed-operator.io/mastodon"}},

@@ -91,12 +91,6 @@ type ServiceStatus struct {
 	// +kubebuilder:validation:MaxLength=128
 	RefusedCredentials string `json:"refusedCredentials,omitempty"`
 
-	// EndedFor identifies the spec and the Secret with which a webhook answered 410 Gone: it is not called with them again, until
-	// a retry is requested.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	EndedFor string `json:"endedFor,omitempty"`
-
 	// CredentialsNotices are the notifications that credentials are refused, one for each destination in
 	// spec.notifications of the sources whose items fail for it. Once the credentials are accepted,
 	// those not sent are dropped; the others stay until other credentials are refused.

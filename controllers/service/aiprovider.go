@@ -99,6 +99,10 @@ func (aiProviders) resume(known *services.Services, id schedule.Resource, descri
 	}
 }
 
+func (aiProviders) endedFor(*v1alpha1.AIProvider) string { return "" }
+
+func (aiProviders) noteEnded(*v1alpha1.AIProvider, string) {}
+
 func (aiProviders) working(described *v1alpha1.AIProvider) string {
 	if model := described.Model(); model != "" {
 		return "Summarizes with " + model

@@ -150,6 +150,14 @@ func (feedDestinations) lastCall(described *v1alpha1.FeedDestination) time.Time 
 
 func (feedDestinations) resume(*services.Services, schedule.Resource, *v1alpha1.FeedDestination) {}
 
+func (feedDestinations) endedFor(described *v1alpha1.FeedDestination) string {
+	return described.Status.EndedFor
+}
+
+func (feedDestinations) noteEnded(described *v1alpha1.FeedDestination, revision string) {
+	described.Status.EndedFor = revision
+}
+
 func (feedDestinations) working(described *v1alpha1.FeedDestination) string {
 	if server := described.Status.Server; server != nil && server.Account != "" {
 		return "Posts as " + server.Account

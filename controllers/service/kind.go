@@ -51,6 +51,9 @@ type kind[P v1alpha1.ServiceObject, C any] interface {
 	lastCall(object P) time.Time
 	// resume takes over from the status what only this kind has learned before a restart.
 	resume(known *services.Services, id schedule.Resource, object P)
+	// endedFor is the revision with which a service said that it has ended for good, by its status; noteEnded notes it there.
+	endedFor(object P) string
+	noteEnded(object P, revision string)
 	// working says in words what a service does when all is well.
 	working(object P) string
 }

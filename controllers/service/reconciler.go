@@ -155,8 +155,8 @@ func (r *Reconciler[T, P, C]) restore(ctx context.Context, id schedule.Resource,
 		why := services.Unavailability{Because: services.Clause(refused.Message), Refused: refused}
 		r.Services.MarkUnavailable(id, services.Revision(found, status.RefusedCredentials), why)
 	}
-	if status.EndedFor != "" {
-		r.Services.MarkUnavailable(id, status.EndedFor, services.Unavailability{Because: services.Clause(conditions.Ready(status.Conditions).Message), Gone: true})
+	if ended := r.kind.endedFor(found); ended != "" {
+		r.Services.MarkUnavailable(id, ended, services.Unavailability{Because: services.Clause(conditions.Ready(status.Conditions).Message), Gone: true})
 	}
 	return nil
 }

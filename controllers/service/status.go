@@ -126,7 +126,7 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 		if stands.open {
 			said = r.readinessOf(id, live, availability)
 		}
-		status.EndedFor = conditions.Cut(stands.gone, 256)
+		r.kind.noteEnded(live, conditions.Cut(stands.gone, 256))
 		status.ObservedGeneration = generation
 		conditions.SetReady(&status.Conditions, generation, said, now)
 		status.Availability = availabilityStatus(availability)
