@@ -4,11 +4,9 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,26 +101,6 @@ func TestAFeedListsTheEntriesOfWhichItemsAreMade(t *testing.T) {
 	}
 	if len(document.Entries) != len(want) {
 		t.Errorf("%d entries, want %d", len(document.Entries), len(want))
-	}
-}
-
-func TestATableSaysWhichBarsHold(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	err := printTable(&out, []row{
-		atMost("writes", "2.60", 2.6, 3.3, ""), atMost("memory", "379 MB", 379, 300, " MB"),
-		atLeast("ratio", "0.70", 0.7, 0.7), note("of them", "%d", 7),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for line := range strings.Lines(strings.TrimSpace(out.String())) {
-		got = append(got, strings.Join(strings.Fields(line), " "))
-	}
-	want := []string{"what figure bar holds?", "writes 2.60 ≤ 3.3 yes", "memory 379 MB ≤ 300 MB NO", "ratio 0.70 ≥ 0.7 yes", "of them 7"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

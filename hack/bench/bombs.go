@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
@@ -41,9 +42,9 @@ type bomb struct {
 }
 
 // measureBombs sends to the operator, at once, all that is made to fill the memory of who reads it.
-func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
+func measureBombs(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
 	if runtime.GOOS != linux {
-		return []row{note("resident memory while all bombs come at once", "not measured: it needs Linux")}, nil
+		return []figure.Row{figure.Note("resident memory while all bombs come at once", "not measured: it needs Linux")}, nil
 	}
 	each, namespaces := 4, make([]string, 4)
 	if o.short {
@@ -88,11 +89,11 @@ func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []row{
-		atMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", megabytes(memory.peak)), megabytes(memory.peak), 400, " MB"),
-		atMost("memory of the process that reads PDF documents, at the most", fmt.Sprintf("%.0f MB", megabytes(reader.peak)), megabytes(reader.peak),
-			megabytes(pdftext.Memory), " MB"),
-		note("bombs that were sent", "%d feeds and %d pages of %d sorts, in %s", len(namespaces)*each*len(site.feeds), len(namespaces)*each*len(site.pages),
+	return []figure.Row{
+		figure.AtMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", figure.Megabytes(memory.peak)), figure.Megabytes(memory.peak), 400, " MB"),
+		figure.AtMost("memory of the process that reads PDF documents, at the most", fmt.Sprintf("%.0f MB", figure.Megabytes(reader.peak)), figure.Megabytes(reader.peak),
+			figure.Megabytes(pdftext.Memory), " MB"),
+		figure.Note("bombs that were sent", "%d feeds and %d pages of %d sorts, in %s", len(namespaces)*each*len(site.feeds), len(namespaces)*each*len(site.pages),
 			len(site.feeds)+len(site.pages), took.Round(time.Second)),
 	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 )
 
 // pollInterval of the sources of a crowd: the shortest that there is, so that a minute shows a whole round.
@@ -170,7 +171,7 @@ func (c *crowd) measure(ctx context.Context, happens func(context.Context) error
 	spent.writes, err = c.plane.apiWrites(ctx)
 	spent.writes = spent.writes.since(writes)
 	progress("  %d polls in %s, %.2f s of a core, %d API writes, %.0f MB",
-		spent.polls, spent.took.Round(time.Second), spent.cpu.Seconds(), spent.writes.total(), megabytes(spent.memory.resident))
+		spent.polls, spent.took.Round(time.Second), spent.cpu.Seconds(), spent.writes.total(), figure.Megabytes(spent.memory.resident))
 	return spent, err
 }
 

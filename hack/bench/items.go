@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -23,9 +24,9 @@ const (
 
 // measureItems measures what the operator that is deployed takes for the items of new sources: all that it does from
 // the first polls on. As in a new source without further settings, few of the entries of a feed become items.
-func measureItems(ctx context.Context, p *plane, o options) ([]row, error) {
+func measureItems(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
 	if runtime.GOOS != linux {
-		return []row{note("processor time of an item", "not measured: it needs Linux")}, nil
+		return []figure.Row{figure.Note("processor time of an item", "not measured: it needs Linux")}, nil
 	}
 	sources := 400
 	if o.short {
@@ -87,8 +88,8 @@ func measureItems(ctx context.Context, p *plane, o options) ([]row, error) {
 		return nil, err
 	}
 	cost := 1000 * (now - used).Seconds() / float64(items)
-	return []row{
-		atMost(fmt.Sprintf("processor time of the operator for an item (first polls of %d sources, %d entries, %d items each of 2 KB, built-in summarizer)",
+	return []figure.Row{
+		figure.AtMost(fmt.Sprintf("processor time of the operator for an item (first polls of %d sources, %d entries, %d items each of 2 KB, built-in summarizer)",
 			sources, len(entries), v1alpha1.DefaultInitialItems), fmt.Sprintf("%.2f ms", cost), cost, mostForItem, " ms"),
 	}, nil
 }

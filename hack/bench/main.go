@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,6 +28,8 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 )
 
 // options are what a person can set.
@@ -43,7 +46,7 @@ type options struct {
 // part is one group of figures, measured together.
 type part struct {
 	name    string
-	measure func(context.Context, *plane, options) ([]row, error)
+	measure func(context.Context, *plane, options) ([]figure.Row, error)
 }
 
 var parts = []part{
@@ -85,7 +88,7 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	defer plane.stop(ctx)
 
-	var rows []row
+	var rows []figure.Row
 	for _, part := range parts {
 		if !slices.Contains(o.parts, part.name) {
 			continue
@@ -96,7 +99,7 @@ func run(ctx context.Context, arguments []string) error {
 		}
 		rows = append(rows, measured...)
 	}
-	if err := printTable(os.Stdout, rows); err != nil {
+	if err := figure.Print(os.Stdout, rows); err != nil {
 		return err
 	}
 	if o.short {
@@ -160,6 +163,12 @@ func moduleRoot() (string, error) {
 			return "", fmt.Errorf("%s is not in a checkout of feed-operator", start)
 		}
 	}
+}
+
+func printMachine(out io.Writer, plane *plane, took time.Duration) error {
+	_, err := fmt.Fprintf(out, "\n%d cores (%s/%s), %s, kube-apiserver %s, measured in %s\n",
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), plane.version, took.Round(time.Second))
+	return err
 }
 
 // progress tells a person what takes so long.

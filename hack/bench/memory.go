@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 )
 
 // linux is where the figures of processes can be read.
@@ -20,9 +21,9 @@ const linux = "linux"
 const calm = time.Minute
 
 // measureMemory looks at the operator's own process, which holds many processed items.
-func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
+func measureMemory(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
 	if runtime.GOOS != linux {
-		return []row{note("resident memory", "not measured: it needs Linux")}, nil
+		return []figure.Row{figure.Note("resident memory", "not measured: it needs Linux")}, nil
 	}
 	sources := min(100, o.items)
 	feeds, err := serveFeeds(ctx)
@@ -69,11 +70,11 @@ func measureMemory(ctx context.Context, p *plane, o options) ([]row, error) {
 		return nil, err
 	}
 	again := len(services.mastodon.Posts())
-	return []row{
-		atMost(fmt.Sprintf("resident memory of the operator with %d processed items, each posted to one destination", sources*perSource),
-			fmt.Sprintf("%.0f MB", megabytes(memory.resident)), megabytes(memory.resident), 300, " MB"),
-		atMost("items that were posted already, and were posted again", strconv.Itoa(again), float64(again), 0, ""),
-		note("the most that it was since its start", "%.0f MB", megabytes(memory.peak)),
-		note("from its start until every source was polled and counted", "%s", ready.Round(time.Second)),
+	return []figure.Row{
+		figure.AtMost(fmt.Sprintf("resident memory of the operator with %d processed items, each posted to one destination", sources*perSource),
+			fmt.Sprintf("%.0f MB", figure.Megabytes(memory.resident)), figure.Megabytes(memory.resident), 300, " MB"),
+		figure.AtMost("items that were posted already, and were posted again", strconv.Itoa(again), float64(again), 0, ""),
+		figure.Note("the most that it was since its start", "%.0f MB", figure.Megabytes(memory.peak)),
+		figure.Note("from its start until every source was polled and counted", "%s", ready.Round(time.Second)),
 	}, nil
 }

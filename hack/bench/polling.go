@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 )
 
 // measurePolling measures what it costs the operator to poll thousands of feeds: its processor time,
 // its memory and its writes. The rate itself is set by the sources' interval.
-func measurePolling(ctx context.Context, p *plane, o options) (rows []row, _ error) {
+func measurePolling(ctx context.Context, p *plane, o options) (rows []figure.Row, _ error) {
 	if missing := crowdsNeed(); missing != "" {
-		return []row{note("polls of unchanged feeds", "%s", missing)}, nil
+		return []figure.Row{figure.Note("polls of unchanged feeds", "%s", missing)}, nil
 	}
 	crowd, err := newCrowd(ctx, p, o)
 	if err != nil {
@@ -26,7 +27,7 @@ func measurePolling(ctx context.Context, p *plane, o options) (rows []row, _ err
 	if o.short {
 		m.window = pollInterval / 3
 	}
-	for _, measure := range []func(context.Context) ([]row, error){m.firstPolls, m.unchanged, m.oneNew} {
+	for _, measure := range []func(context.Context) ([]figure.Row, error){m.firstPolls, m.unchanged, m.oneNew} {
 		more, err := measure(ctx)
 		if err != nil {
 			return nil, err
@@ -44,7 +45,7 @@ type pollCost struct {
 }
 
 // firstPolls starts the operator with sources that were never polled: all are due at once.
-func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
+func (m *pollCost) firstPolls(ctx context.Context) ([]figure.Row, error) {
 	progress("First polls of %d sources …", m.options.sources)
 	if err := m.start(ctx); err != nil {
 		return nil, err
@@ -54,15 +55,15 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	sources := float64(m.options.sources)
-	return append([]row{
-		note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources),
+	return append([]figure.Row{
+		figure.Note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources),
 			"%.0f a second, until all are written down; %.2f ms of a core for each source (%d entries read)",
 			sources/spent.took.Seconds(), 1000*spent.cpu.Seconds()/sources, feedLength),
-	}, spent.writes.rows()...), nil
+	}, figure.Notes(spent.writes)...), nil
 }
 
 // unchanged watches while no feed has anything new, for each way in which servers say so.
-func (m *pollCost) unchanged(ctx context.Context) (rows []row, _ error) {
+func (m *pollCost) unchanged(ctx context.Context) (rows []figure.Row, _ error) {
 	endProfile, err := m.manager.profile(ctx, "polling-unchanged", m.window)
 	if err != nil {
 		return nil, err
@@ -87,19 +88,19 @@ func (m *pollCost) unchanged(ctx context.Context) (rows []row, _ error) {
 		resident = append(resident, spent.memory.resident)
 		writes := spent.writes.total()
 		rows = append(rows,
-			atLeast(fmt.Sprintf("polls of unchanged feeds per second of a core (%s)", round.name), fmt.Sprintf("%.0f", spent.perSecond()), spent.perSecond(), 1000),
-			atMost("  API writes", fmt.Sprintf("%d (%d polls)", writes, spent.polls), float64(writes), 0, ""),
-			note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", megabytes(spent.memory.resident), megabytes(spent.memory.peak)))
-		rows = append(rows, spent.writes.rows()...)
+			figure.AtLeast(fmt.Sprintf("polls of unchanged feeds per second of a core (%s)", round.name), fmt.Sprintf("%.0f", spent.perSecond()), spent.perSecond(), 1000),
+			figure.AtMost("  API writes", fmt.Sprintf("%d (%d polls)", writes, spent.polls), float64(writes), 0, ""),
+			figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.resident), figure.Megabytes(spent.memory.peak)))
+		rows = append(rows, figure.Notes(spent.writes)...)
 	}
 	endProfile()
 	first, last := resident[0], resident[len(resident)-1]
 	growth := float64(last-first) / float64(first) * 100
-	return append(rows, atMost("growth of the resident memory over these rounds", fmt.Sprintf("%.0f %%", growth), growth, 10, " %")), nil
+	return append(rows, figure.AtMost("growth of the resident memory over these rounds", fmt.Sprintf("%.0f %%", growth), growth, 10, " %")), nil
 }
 
 // oneNew watches while each feed has one new entry, until all sources say that it is processed.
-func (m *pollCost) oneNew(ctx context.Context) ([]row, error) {
+func (m *pollCost) oneNew(ctx context.Context) ([]figure.Row, error) {
 	progress("One new entry in each feed …")
 	spent, err := m.measure(ctx, func(ctx context.Context) error {
 		m.hosts.publish(entriesOf("crowd", feedLength+1))
@@ -110,13 +111,11 @@ func (m *pollCost) oneNew(ctx context.Context) ([]row, error) {
 	}
 	sources := float64(m.options.sources)
 	ofPolls := float64(spent.writes["post feeditems"]+spent.writes["put feedmemories"]) / sources
-	return append([]row{
-		atMost("API writes of a poll that finds one new entry (item and memory)", fmt.Sprintf("%.2f", ofPolls), ofPolls, 2, ""),
-		note("API writes for the entry, until it is summarized and counted", "%.2f", float64(spent.writes.total())/sources),
-		note("processor time for it, with the polls made meanwhile", "%.1f ms (%d polls, in %s)",
+	return append([]figure.Row{
+		figure.AtMost("API writes of a poll that finds one new entry (item and memory)", fmt.Sprintf("%.2f", ofPolls), ofPolls, 2, ""),
+		figure.Note("API writes for the entry, until it is summarized and counted", "%.2f", float64(spent.writes.total())/sources),
+		figure.Note("processor time for it, with the polls made meanwhile", "%.1f ms (%d polls, in %s)",
 			1000*spent.cpu.Seconds()/sources, spent.polls, spent.took.Round(time.Second)),
-		note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", megabytes(spent.memory.resident), megabytes(spent.memory.peak)),
-	}, spent.writes.rows()...), nil
+		figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.resident), figure.Megabytes(spent.memory.peak)),
+	}, figure.Notes(spent.writes)...), nil
 }
-
-func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }

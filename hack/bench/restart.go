@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
 // measureRestart stops and starts an operator that polls thousands of feeds, and looks at when they
 // are polled then: none early, none twice, none late, and a new source at once.
-func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
+func measureRestart(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
 	if missing := crowdsNeed(); missing != "" {
-		return []row{note("polls after a restart", "%s", missing)}, nil
+		return []figure.Row{figure.Note("polls after a restart", "%s", missing)}, nil
 	}
 	crowd, err := newCrowd(ctx, p, o)
 	if err != nil {
@@ -59,7 +60,7 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
 		seen.add(uids[memberName(number)], polls, stopped)
 	}
 	return append(seen.rows(o.sources, time.Now()),
-		note("from the creation of a source just after the restart until its first poll", "%s", fresh.Round(10*time.Millisecond))), nil
+		figure.Note("from the creation of a source just after the restart until its first poll", "%s", fresh.Round(10*time.Millisecond))), nil
 }
 
 // newcomer creates one more source, and returns how long it took until its feed was asked for.
@@ -156,18 +157,18 @@ func (p *punctuality) judge(end time.Time, grace time.Duration) (v verdicts) {
 }
 
 // rows shows how punctual the polls were.
-func (p *punctuality) rows(sources int, end time.Time) []row {
+func (p *punctuality) rows(sources int, end time.Time) []figure.Row {
 	const grace = 5 * time.Second
 	v := p.judge(end, grace)
-	count := func(what string, n int) row { return atMost(what, fmt.Sprint(n), float64(n), 0, "") }
-	rows := []row{
+	count := func(what string, n int) figure.Row { return figure.AtMost(what, fmt.Sprint(n), float64(n), 0, "") }
+	rows := []figure.Row{
 		count(fmt.Sprintf("polls after a restart with %d sources that were early (of %d)", sources, v.polls), v.early),
 		count("slots after the restart that were missed", v.missed),
-		atMost("the latest poll, after its slot", v.late.Round(time.Millisecond).String(), v.late.Seconds(), grace.Seconds(), " s"),
-		note("the earliest poll, after its slot", "%s", v.margin.Round(100*time.Microsecond)),
+		figure.AtMost("the latest poll, after its slot", v.late.Round(time.Millisecond).String(), v.late.Seconds(), grace.Seconds(), " s"),
+		figure.Note("the earliest poll, after its slot", "%s", v.margin.Round(100*time.Microsecond)),
 	}
 	if len(v.lateness) > 0 {
-		rows = append(rows, note("the median", "%s", median(v.lateness).Round(100*time.Microsecond)))
+		rows = append(rows, figure.Note("the median", "%s", figure.Median(v.lateness).Round(100*time.Microsecond)))
 	}
 	return rows
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 )
 
 // speed is how one run went.
@@ -40,7 +42,7 @@ func (s speeds) median(of func(speed) float64) float64 {
 	for _, run := range s {
 		figures = append(figures, of(run))
 	}
-	return median(figures)
+	return figure.Median(figures)
 }
 
 // ratio is the median of the rounds' ratios, each to the mean of the base's runs just before and just
@@ -50,7 +52,7 @@ func (s speeds) ratio(base speeds, of func(speed) float64) float64 {
 	for i := range s {
 		ratios = append(ratios, 2*of(s[i])/(of(base[i])+of(base[i+1])))
 	}
-	return median(ratios)
+	return figure.Median(ratios)
 }
 
 func (s speeds) String() string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -30,7 +31,7 @@ var textSamples = []textSample{
 }
 
 // measureText measures what it takes to summarize a text without a model, and to see that it is an article.
-func measureText(ctx context.Context, _ *plane, o options) (rows []row, _ error) {
+func measureText(ctx context.Context, _ *plane, o options) (rows []figure.Row, _ error) {
 	rounds := 2_000
 	if o.short {
 		rounds = 100
@@ -83,8 +84,8 @@ func (t textSample) read(root string) (provider.Request, error) {
 	return provider.Request{Title: strings.TrimSpace(parts[0]), Text: parts[2], MaxCharacters: v1alpha1.DefaultMaxCharacters}, nil
 }
 
-func inTime(what string, cost float64) row {
-	return atMost(what, fmt.Sprintf("%.2f ms", cost), cost, mostForText, " ms")
+func inTime(what string, cost float64) figure.Row {
+	return figure.AtMost(what, fmt.Sprintf("%.2f ms", cost), cost, mostForText, " ms")
 }
 
 // costOf is the processor time of this process for each round of work on a text of so many bytes, in milliseconds for textSize of them.

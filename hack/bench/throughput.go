@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 )
@@ -21,7 +22,7 @@ import (
 // measureThroughput compares the operator with bare writes of the same items to the same API
 // server. They take turns, and each run of the operator is held against the bare writes just before and
 // just after it: what else the machine does changes within minutes, by more than what is measured.
-func measureThroughput(ctx context.Context, p *plane, o options) ([]row, error) {
+func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
 	t := &throughput{plane: p, profile: o.profile, sources: 20, items: 2000}
 	rounds, concurrencies := 5, []int{16, 32, 64}
 	if o.short {
@@ -72,17 +73,17 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]row, error) 
 	rate := func(s speed) float64 { return s.rate }
 	withPosts, without := posts.ratio(bare, rate), works.ratio(bare, rate)
 	size := fmt.Sprintf("(%d items of 2 KB, %d rounds)", t.items, rounds)
-	return []row{
-		atLeast("items/s with an instant provider and an instant destination, against bare writes "+size, fmt.Sprintf("%.2f", withPosts), withPosts, 0.7),
-		note("the operator", "%s", posts),
-		note(fmt.Sprintf("bare create + 2 status patches, %d at a time", concurrency), "%s", bare),
-		note(fmt.Sprintf("the operator with a destination that takes %d posts at once, as by default", v1alpha1.DefaultDestinationConcurrency),
+	return []figure.Row{
+		figure.AtLeast("items/s with an instant provider and an instant destination, against bare writes "+size, fmt.Sprintf("%.2f", withPosts), withPosts, 0.7),
+		figure.Note("the operator", "%s", posts),
+		figure.Note(fmt.Sprintf("bare create + 2 status patches, %d at a time", concurrency), "%s", bare),
+		figure.Note(fmt.Sprintf("the operator with a destination that takes %d posts at once, as by default", v1alpha1.DefaultDestinationConcurrency),
 			"%s", speeds{few}),
 		postedOnce(t.misposted, t.posted),
-		atLeast("items/s with an instant provider and no destination, against bare writes "+size, fmt.Sprintf("%.2f", without), without, 0.7),
-		note("the operator", "%s", works),
-		note("bare create + 1 status patch, as an item without a destination", "%s", speeds{single}),
-		note("the operator with the built-in summarizer", "%s", speeds{builtin}),
+		figure.AtLeast("items/s with an instant provider and no destination, against bare writes "+size, fmt.Sprintf("%.2f", without), without, 0.7),
+		figure.Note("the operator", "%s", works),
+		figure.Note("bare create + 1 status patch, as an item without a destination", "%s", speeds{single}),
+		figure.Note("the operator with the built-in summarizer", "%s", speeds{builtin}),
 	}, nil
 }
 

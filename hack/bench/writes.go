@@ -7,13 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -23,7 +23,7 @@ const newEntries = 10
 
 // measureWrites counts what items and polls cost the API server. It counts there, so nothing that
 // the operator writes can be forgotten.
-func measureWrites(ctx context.Context, p *plane, o options) ([]row, error) {
+func measureWrites(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
 	sources := 40
 	if o.short {
 		sources = 4
@@ -44,7 +44,7 @@ func measureWrites(ctx context.Context, p *plane, o options) ([]row, error) {
 }
 
 // countWrites starts an operator, and takes measurements of it one after the other.
-func countWrites(ctx context.Context, m *writeCount, measures ...func(*writeCount, context.Context) ([]row, error)) (_ []row, failed error) {
+func countWrites(ctx context.Context, m *writeCount, measures ...func(*writeCount, context.Context) ([]figure.Row, error)) (_ []figure.Row, failed error) {
 	var err error
 	if m.feeds, err = serveFeeds(ctx); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func countWrites(ctx context.Context, m *writeCount, measures ...func(*writeCoun
 	if err := m.look(ctx); err != nil {
 		return nil, err
 	}
-	var rows []row
+	var rows []figure.Row
 	for _, measure := range measures {
 		more, err := measure(m, ctx)
 		if err != nil {
@@ -136,7 +136,7 @@ func (m *writeCount) look(ctx context.Context) (err error) {
 }
 
 // firstPolls counts what it costs to poll new sources.
-func (m *writeCount) firstPolls(ctx context.Context) ([]row, error) {
+func (m *writeCount) firstPolls(ctx context.Context) ([]figure.Row, error) {
 	progress("Counting writes: first polls of %d sources, %d entries each …", m.sources, newEntries)
 	m.listed = newEntries
 	var change []func(*v1alpha1.FeedSource)
@@ -151,7 +151,7 @@ func (m *writeCount) firstPolls(ctx context.Context) ([]row, error) {
 }
 
 // laterPolls counts when feeds that are known list new entries.
-func (m *writeCount) laterPolls(ctx context.Context) ([]row, error) {
+func (m *writeCount) laterPolls(ctx context.Context) ([]figure.Row, error) {
 	progress("Counting writes: later polls, %d new entries each …", newEntries)
 	m.listMore()
 	return m.items(ctx, "later poll")
@@ -166,7 +166,7 @@ func (m *writeCount) listMore() {
 
 // items counts until every source says that all its items are processed, which is up to a minute
 // after they are, and until the services' objects say of every call that it was made.
-func (m *writeCount) items(ctx context.Context, poll string) ([]row, error) {
+func (m *writeCount) items(ctx context.Context, poll string) ([]figure.Row, error) {
 	before, items := m.counts, m.sources*newEntries
 	if err := m.plane.untilCounted(ctx, m.namespace, m.sources, m.listed); err != nil {
 		return nil, err
@@ -183,18 +183,18 @@ func (m *writeCount) items(ctx context.Context, poll string) ([]row, error) {
 	}
 	wrote := m.writes.since(before.writes)
 	perItem := float64(wrote.total()) / float64(items)
-	rows := append([]row{atMost(
+	rows := append([]figure.Row{figure.AtMost(
 		fmt.Sprintf("API writes per item, %s (%d sources, %s, %d new entries each)", destinations, m.sources, poll, newEntries),
-		fmt.Sprintf("%.3f", perItem), perItem, 3.3, "")}, wrote.rows()...)
+		fmt.Sprintf("%.3f", perItem), perItem, 3.3, "")}, figure.Notes(wrote)...)
 	for _, controller := range []string{"feeditem", "feedsource"} {
 		count := m.reconciled[controller] - before.reconciled[controller]
-		rows = append(rows, note("reconciles of the "+controller+" controller", "%.0f (%.2f per item)", count, count/float64(items)))
+		rows = append(rows, figure.Note("reconciles of the "+controller+" controller", "%.0f (%.2f per item)", count, count/float64(items)))
 	}
 	return rows, nil
 }
 
 // unchanged counts while every feed is polled and has nothing new.
-func (m *writeCount) unchanged(ctx context.Context) ([]row, error) {
+func (m *writeCount) unchanged(ctx context.Context) ([]figure.Row, error) {
 	progress("Counting writes: a poll of each unchanged feed …")
 	before := m.counts
 	if err := m.untilPolled(ctx); err != nil {
@@ -205,12 +205,12 @@ func (m *writeCount) unchanged(ctx context.Context) ([]row, error) {
 	}
 	wrote, polled := m.writes.since(before.writes), m.polled-before.polled
 	perPoll := float64(wrote.total()) / float64(polled)
-	return append([]row{atMost("API writes per poll of an unchanged feed",
-		fmt.Sprintf("%.2f (%d writes, %d polls)", perPoll, wrote.total(), polled), perPoll, 0, "")}, wrote.rows()...), nil
+	return append([]figure.Row{figure.AtMost("API writes per poll of an unchanged feed",
+		fmt.Sprintf("%.2f (%d writes, %d polls)", perPoll, wrote.total(), polled), perPoll, 0, "")}, figure.Notes(wrote)...), nil
 }
 
 // heartbeats counts what the first polls after an hour cost: its heartbeat is due then.
-func (m *writeCount) heartbeats(ctx context.Context) ([]row, error) {
+func (m *writeCount) heartbeats(ctx context.Context) ([]figure.Row, error) {
 	progress("Counting writes: a poll of each unchanged feed, an hour later by the operator's clock …")
 	before := m.counts
 	m.clock.putForward(time.Hour)
@@ -222,8 +222,8 @@ func (m *writeCount) heartbeats(ctx context.Context) ([]row, error) {
 	}
 	wrote := m.writes.since(before.writes)
 	perSource := float64(wrote.total()) / float64(m.sources)
-	return append([]row{atMost("API writes per source and hour of an unchanged feed (heartbeat)",
-		fmt.Sprintf("%.2f (%d writes, %d polls)", perSource, wrote.total(), m.polled-before.polled), perSource, 1, "")}, wrote.rows()...), nil
+	return append([]figure.Row{figure.AtMost("API writes per source and hour of an unchanged feed (heartbeat)",
+		fmt.Sprintf("%.2f (%d writes, %d polls)", perSource, wrote.total(), m.polled-before.polled), perSource, 1, "")}, figure.Notes(wrote)...), nil
 }
 
 // untilPolled waits until every feed was asked for once more.
@@ -264,18 +264,4 @@ func (p *plane) untilCounted(ctx context.Context, namespace string, sources, ite
 // until waits for a condition.
 func until(ctx context.Context, condition wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, condition)
-}
-
-// rows shows what was written, the most first.
-func (w apiWrites) rows() []row {
-	kinds := make([]string, 0, len(w))
-	for what := range w {
-		kinds = append(kinds, what)
-	}
-	slices.SortFunc(kinds, func(a, b string) int { return w[b] - w[a] })
-	rows := make([]row, 0, len(kinds))
-	for _, what := range kinds {
-		rows = append(rows, note(what, "%d", w[what]))
-	}
-	return rows
 }
