@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -27,11 +28,11 @@ func (t *throughput) bareRun(ctx context.Context, items, concurrency int, change
 	if err != nil {
 		return speed{}, err
 	}
-	source := newSource(namespace, "bare", "https://news.example.com/feed", change...)
+	source := news.Source(namespace, "bare", "https://news.example.com/feed", change...)
 	if err := p.client.Create(ctx, source); err != nil {
 		return speed{}, err
 	}
-	entries := entriesOf("bare", items)
+	entries := news.Entries("bare", items)
 	finish := p.watchProcessed(ctx, namespace, items)
 	defer finish.stop()
 	return measureSpeed(items, func() error {
@@ -47,7 +48,7 @@ func (p *plane) writeItems(ctx context.Context, source *v1alpha1.FeedSource, ent
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() error { return p.writeItem(ctx, newItem(source, entry), source) })
+		group.Go(func() error { return p.writeItem(ctx, news.Item(source, entry), source) })
 	}
 	return group.Wait()
 }
@@ -58,9 +59,9 @@ func (p *plane) writeItem(ctx context.Context, item *v1alpha1.FeedItem, source *
 	if err := p.client.Create(ctx, item); err != nil {
 		return fmt.Errorf("create a FeedItem: %w", err)
 	}
-	steps := []func(*v1alpha1.FeedItem, *v1alpha1.FeedSource){summarize}
+	steps := []func(*v1alpha1.FeedItem, *v1alpha1.FeedSource){news.Summarize}
 	if len(source.Spec.Destinations) > 0 {
-		steps = append(steps, publish)
+		steps = append(steps, news.Publish)
 	}
 	for _, step := range steps {
 		before := item.DeepCopy()

@@ -28,6 +28,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
@@ -175,7 +176,7 @@ func (s *bombSite) createSources(ctx context.Context, p *plane, namespace string
 	for _, sort := range slices.Sorted(maps.Keys(s.feeds)) {
 		for range each {
 			count++
-			source := newSource(namespace, "feed-"+strconv.Itoa(count), s.url("feeds/"+sort), func(source *v1alpha1.FeedSource) {
+			source := news.Source(namespace, "feed-"+strconv.Itoa(count), s.url("feeds/"+sort), func(source *v1alpha1.FeedSource) {
 				source.Spec.InitialItems = new(int32(v1alpha1.DefaultInitialItems)) // it is the reading that counts
 			})
 			if err := p.client.Create(ctx, source); err != nil {
@@ -184,7 +185,7 @@ func (s *bombSite) createSources(ctx context.Context, p *plane, namespace string
 		}
 	}
 	count++
-	source := newSource(namespace, "pages", s.url("links/"+strconv.Itoa(each)), func(source *v1alpha1.FeedSource) {
+	source := news.Source(namespace, "pages", s.url("links/"+strconv.Itoa(each)), func(source *v1alpha1.FeedSource) {
 		source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage, MaxBytes: new(int64(v1alpha1.MaxArticleBytes))}
 	})
 	return count, p.client.Create(ctx, source)
@@ -200,7 +201,7 @@ func (s *bombSite) serve(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write(newDocument(s.links(each)).body)
+		_, _ = w.Write(news.RSS(s.links(each)))
 		return
 	case "pages":
 		sent = s.pages[name]
@@ -218,7 +219,7 @@ func (s *bombSite) links(each int) (entries []feed.Entry) {
 		for _, sort := range slices.Sorted(maps.Keys(s.pages)) {
 			entries = append(entries, feed.Entry{
 				GUID: fmt.Sprintf("%s-%d", sort, i), URL: s.url("pages/" + sort), Title: fmt.Sprintf("A page that is %s, no. %d", sort, i),
-				Published: newestEntry.Add(-time.Duration(len(entries)) * time.Minute),
+				Published: news.Newest.Add(-time.Duration(len(entries)) * time.Minute),
 			})
 		}
 	}

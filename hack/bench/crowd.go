@@ -17,6 +17,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 )
 
 // pollInterval of the sources of a crowd: the shortest that there is, so that a minute shows a whole round.
@@ -50,7 +51,7 @@ func newCrowd(ctx context.Context, p *plane, o options) (_ *crowd, failed error)
 			c.close(ctx)
 		}
 	}()
-	c.hosts.publish(entriesOf("crowd", feedLength))
+	c.hosts.publish(news.Entries("crowd", news.FeedLength))
 
 	progress("Creating %d sources …", o.sources)
 	const concurrency = 32
@@ -67,7 +68,7 @@ func newCrowd(ctx context.Context, p *plane, o options) (_ *crowd, failed error)
 
 // create creates the source of that number.
 func (c *crowd) create(ctx context.Context, number int) error {
-	source := newSource(c.namespace, memberName(number), c.hosts.url(number), func(source *v1alpha1.FeedSource) {
+	source := news.Source(c.namespace, memberName(number), c.hosts.url(number), func(source *v1alpha1.FeedSource) {
 		source.Spec.InitialItems = new(int32(0))
 		source.Spec.Interval = &metav1.Duration{Duration: pollInterval}
 	})

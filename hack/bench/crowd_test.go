@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
@@ -26,7 +27,7 @@ func TestEachFeedOfACrowdIsAHostOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(hosts.close)
-	hosts.publish(entriesOf("crowd", 2))
+	hosts.publish(news.Entries("crowd", 2))
 	number := hosts.more()
 	if number != 70_000 {
 		t.Fatalf("the next host has the number %d", number)

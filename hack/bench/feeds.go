@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/feed"
-	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
 
 // feeds is a server of feeds on loopback, each at a path of its own, that counts who asks. Every
@@ -65,13 +65,7 @@ func (f *feeds) publish(name string, entries []feed.Entry) string {
 
 // newDocument is a feed that lists entries.
 func newDocument(entries []feed.Entry) document {
-	listed := make([]feedtest.Entry, 0, len(entries))
-	for _, entry := range entries {
-		listed = append(listed, feedtest.Entry{
-			GUID: entry.GUID, Link: entry.URL, Title: entry.Title, Content: entry.Content, Published: entry.Published,
-		})
-	}
-	body := feedtest.RSS(listed)
+	body := news.RSS(entries)
 	sum := sha256.Sum256(body)
 	return document{body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 }

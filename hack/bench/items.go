@@ -11,6 +11,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -52,7 +53,7 @@ func measureItems(ctx context.Context, p *plane, o options) ([]figure.Row, error
 	defer manager.stop(ctx)
 	create := func(number int) error {
 		name := memberName(number)
-		return p.client.Create(ctx, newSource(namespace, name, feeds.publish(name, entries), func(source *v1alpha1.FeedSource) {
+		return p.client.Create(ctx, news.Source(namespace, name, feeds.publish(name, entries), func(source *v1alpha1.FeedSource) {
 			source.Spec.InitialItems = nil
 		}))
 	}
@@ -100,7 +101,7 @@ func articleEntries(root string) ([]feed.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries := entriesOf("items", feedLength)
+	entries := news.Entries("items", news.FeedLength)
 	for i := range entries {
 		entries[i].Title, entries[i].Content = fmt.Sprintf("%s (%d)", text.Title, i), text.Text
 	}

@@ -17,6 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/outbound"
@@ -97,7 +98,7 @@ type instant struct{}
 
 // Generate implements provider.Provider.
 func (instant) Generate(_ context.Context, request provider.Request) (provider.Response, error) {
-	return provider.Response{Summary: summaryOf(request.Title).Text, Model: "instant"}, nil
+	return provider.Response{Summary: news.Summary(request.Title).Text, Model: "instant"}, nil
 }
 
 // aheadClock is the real clock, put forward.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 )
 
 // measurePolling measures what it costs the operator to poll thousands of feeds: its processor time,
@@ -58,7 +59,7 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]figure.Row, error) {
 	return append([]figure.Row{
 		figure.Note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources),
 			"%.0f a second, until all are written down; %.2f ms of a core for each source (%d entries read)",
-			sources/spent.took.Seconds(), 1000*spent.cpu.Seconds()/sources, feedLength),
+			sources/spent.took.Seconds(), 1000*spent.cpu.Seconds()/sources, news.FeedLength),
 	}, figure.Notes(spent.writes)...), nil
 }
 
@@ -103,7 +104,7 @@ func (m *pollCost) unchanged(ctx context.Context) (rows []figure.Row, _ error) {
 func (m *pollCost) oneNew(ctx context.Context) ([]figure.Row, error) {
 	progress("One new entry in each feed …")
 	spent, err := m.measure(ctx, func(ctx context.Context) error {
-		m.hosts.publish(entriesOf("crowd", feedLength+1))
+		m.hosts.publish(news.Entries("crowd", news.FeedLength+1))
 		return m.untilEach(ctx, "done with the new entry", func(source *v1alpha1.FeedSource) bool { return source.Status.Items.Processed == 1 })
 	})
 	if err != nil {

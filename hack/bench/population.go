@@ -16,11 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
-
-// feedLength is how many of a source's items its feed still lists.
-const feedLength = 20
 
 // populate creates sources whose items are all processed and posted, and whose feeds list the newest
 // of them.
@@ -29,8 +27,8 @@ func populate(ctx context.Context, p *plane, feeds *feeds, namespace string, sou
 	return p.withoutStatusSubresource(ctx, namespace, func() error {
 		for i := range sources {
 			name := sourceName(i)
-			entries := entriesOf(name, perSource)
-			source := newSource(namespace, name, feeds.publish(name, entries[:min(perSource, feedLength)]), posting)
+			entries := news.Entries(name, perSource)
+			source := news.Source(namespace, name, feeds.publish(name, entries[:min(perSource, news.FeedLength)]), news.Posting)
 			if err := p.client.Create(ctx, source); err != nil {
 				return fmt.Errorf("create a FeedSource: %w", err)
 			}
@@ -54,8 +52,8 @@ func (p *plane) createProcessed(ctx context.Context, source *v1alpha1.FeedSource
 			break
 		}
 		group.Go(func() error {
-			item := newItem(source, entry)
-			settle(item, source)
+			item := news.Item(source, entry)
+			news.Settle(item, source)
 			return p.client.Create(ctx, item)
 		})
 	}
@@ -106,11 +104,11 @@ func (p *plane) changeKind(ctx context.Context, kind *apiextensionsv1.CustomReso
 	if err := p.client.Update(ctx, kind); err != nil {
 		return fmt.Errorf("change the kind of items: %w", err)
 	}
-	source := newSource(namespace, "probe", "https://news.example.com/feed")
+	source := news.Source(namespace, "probe", "https://news.example.com/feed")
 	source.UID = "probe"
 	return until(ctx, func(ctx context.Context) (bool, error) {
-		probe := newItem(source, entriesOf("probe", 1)[0])
-		settle(probe, source)
+		probe := news.Item(source, news.Entries("probe", 1)[0])
+		news.Settle(probe, source)
 		err := p.client.Create(ctx, probe, client.DryRunAll)
 		return err == nil && (probe.Status.Phase == v1alpha1.PhaseProcessed) == takes, nil
 	})

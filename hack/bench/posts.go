@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
@@ -54,7 +55,7 @@ func (m *writeCount) calls(context.Context) ([]figure.Row, error) {
 	}, nil
 }
 
-var articleLink = regexp.MustCompile(regexp.QuoteMeta(articles) + `\S+`)
+var articleLink = regexp.MustCompile(regexp.QuoteMeta(news.Articles) + `\S+`)
 
 // notPostedOnce counts the entries that are not in exactly one post, and the posts about no entry.
 func notPostedOnce(posts []mastodontest.Post, entries []feed.Entry) int {

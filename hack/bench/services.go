@@ -14,13 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
 const (
-	// serviceName names the one AIProvider and the one FeedDestination, and their Secrets.
-	serviceName = "bench"
 	// credentials are accepted by the stand-ins.
 	credentials = "bench-0123456789"
 	// manySlots is how many posts a destination takes at once where none is to wait for another: the
@@ -59,10 +58,10 @@ func (s *services) close() {
 // Secret.
 func (p *plane) createServices(ctx context.Context, s *services, namespace string, slots int32) error {
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: serviceName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: news.ServiceName},
 		StringData: map[string]string{"apiKey": credentials, "accessToken": credentials},
 	}
-	ref := v1alpha1.SecretReference{Name: serviceName}
+	ref := v1alpha1.SecretReference{Name: news.ServiceName}
 	model, account := newServiceObjects(namespace)
 	model.Spec.Gemini = &v1alpha1.GeminiProvider{Model: "gemini-2.5-flash", Endpoint: s.gemini.URL, SecretRef: ref}
 	account.Spec.Mastodon = &v1alpha1.MastodonDestination{Server: s.address, SecretRef: ref}
@@ -76,7 +75,7 @@ func (p *plane) createServices(ctx context.Context, s *services, namespace strin
 }
 
 func newServiceObjects(namespace string) (*v1alpha1.AIProvider, *v1alpha1.FeedDestination) {
-	named := metav1.ObjectMeta{Namespace: namespace, Name: serviceName}
+	named := metav1.ObjectMeta{Namespace: namespace, Name: news.ServiceName}
 	return &v1alpha1.AIProvider{ObjectMeta: named}, &v1alpha1.FeedDestination{ObjectMeta: named}
 }
 

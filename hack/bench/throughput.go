@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 )
@@ -34,7 +35,7 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, 
 	}
 
 	var works, posts speeds
-	run, err := t.bareRun(ctx, t.items, concurrency, posting)
+	run, err := t.bareRun(ctx, t.items, concurrency, news.Posting)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, 
 			return nil, err
 		}
 		works = append(works, run)
-		if run, err = t.bareRun(ctx, t.items, concurrency, posting); err != nil {
+		if run, err = t.bareRun(ctx, t.items, concurrency, news.Posting); err != nil {
 			return nil, err
 		}
 		bare = append(bare, run)
@@ -101,7 +102,7 @@ type throughput struct {
 func (t *throughput) bestConcurrency(ctx context.Context, candidates []int) (int, error) {
 	best, quickest := 0, 0.0
 	for _, concurrency := range candidates {
-		run, err := t.bareRun(ctx, t.items/2, concurrency, posting)
+		run, err := t.bareRun(ctx, t.items/2, concurrency, news.Posting)
 		if err != nil {
 			return 0, err
 		}
@@ -138,7 +139,7 @@ func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider,
 		if err := t.plane.createServices(ctx, services, namespace, slots); err != nil {
 			return speed{}, err
 		}
-		change = append(change, posting)
+		change = append(change, news.Posting)
 		defer func() {
 			t.posted += t.items
 			t.misposted += notPostedOnce(services.mastodon.Posts(), entriesOfAll(t.sources, t.items/t.sources))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -84,7 +85,7 @@ func countWrites(ctx context.Context, m *writeCount, measures ...func(*writeCoun
 func (p *plane) createSources(ctx context.Context, feeds *feeds, namespace string, count, entries int, change ...func(*v1alpha1.FeedSource)) error {
 	for i := range count {
 		name := sourceName(i)
-		if err := p.client.Create(ctx, newSource(namespace, name, feeds.publish(name, entriesOf(name, entries)), change...)); err != nil {
+		if err := p.client.Create(ctx, news.Source(namespace, name, feeds.publish(name, news.Entries(name, entries)), change...)); err != nil {
 			return fmt.Errorf("create a FeedSource: %w", err)
 		}
 	}
@@ -97,7 +98,7 @@ func sourceName(number int) string { return fmt.Sprintf("source-%03d", number) }
 func entriesOfAll(sources, each int) []feed.Entry {
 	all := make([]feed.Entry, 0, sources*each)
 	for i := range sources {
-		all = append(all, entriesOf(sourceName(i), each)...)
+		all = append(all, news.Entries(sourceName(i), each)...)
 	}
 	return all
 }
@@ -141,7 +142,7 @@ func (m *writeCount) firstPolls(ctx context.Context) ([]figure.Row, error) {
 	m.listed = newEntries
 	var change []func(*v1alpha1.FeedSource)
 	if m.services != nil {
-		change = append(change, screened, posting)
+		change = append(change, news.Screened, news.Posting)
 	}
 	m.writes["post feedsources"] += m.sources // these are ours, and no others are made
 	if err := m.plane.createSources(ctx, m.feeds, m.namespace, m.sources, m.listed, change...); err != nil {
@@ -160,7 +161,7 @@ func (m *writeCount) laterPolls(ctx context.Context) ([]figure.Row, error) {
 func (m *writeCount) listMore() {
 	m.listed += newEntries
 	for i := range m.sources {
-		m.feeds.publish(sourceName(i), entriesOf(sourceName(i), m.listed))
+		m.feeds.publish(sourceName(i), news.Entries(sourceName(i), m.listed))
 	}
 }
 
