@@ -12,6 +12,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // measureItems measures what the operator that is deployed takes for the items of new sources: all that it does from
 // the first polls on. As in a new source without further settings, few of the entries of a feed become items.
-func measureItems(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
+func measureItems(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
 	if runtime.GOOS != linux {
 		return []figure.Row{figure.Note("processor time of an item", "not measured: it needs Linux")}, nil
 	}
@@ -33,27 +34,27 @@ func measureItems(ctx context.Context, p *plane, o options) ([]figure.Row, error
 	if o.short {
 		sources = 20
 	}
-	feeds, err := serveFeeds(ctx)
+	feeds, err := rig.ServeFeeds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer feeds.close()
+	defer feeds.Close()
 	entries, err := articleEntries(o.root)
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := p.namespace(ctx)
+	namespace, err := p.Namespace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	manager, err := startManager(ctx, p, o, namespace, fmt.Sprintf("--requests-per-host=%d", requestsPerHost))
+	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost)
 	if err != nil {
 		return nil, err
 	}
-	defer manager.stop(ctx)
+	defer manager.Stop(ctx)
 	create := func(number int) error {
 		name := memberName(number)
-		return p.client.Create(ctx, news.Source(namespace, name, feeds.publish(name, entries), func(source *v1alpha1.FeedSource) {
+		return p.Client.Create(ctx, news.Source(namespace, name, feeds.Publish(name, entries), func(source *v1alpha1.FeedSource) {
 			source.Spec.InitialItems = nil
 		}))
 	}
@@ -61,18 +62,18 @@ func measureItems(ctx context.Context, p *plane, o options) ([]figure.Row, error
 	if err := create(0); err != nil {
 		return nil, fmt.Errorf("create a FeedSource: %w", err)
 	}
-	if err := p.untilCounted(ctx, namespace, 1, v1alpha1.DefaultInitialItems); err != nil {
-		return nil, manager.explain(err)
+	if err := untilCounted(ctx, p, namespace, 1, v1alpha1.DefaultInitialItems); err != nil {
+		return nil, manager.Explain(err)
 	}
 
 	items := sources * v1alpha1.DefaultInitialItems
-	progress("First polls of %d sources, %d items each …", sources, v1alpha1.DefaultInitialItems)
-	endProfile, err := manager.profile(ctx, "items", itemsWindow)
+	rig.Progress("First polls of %d sources, %d items each …", sources, v1alpha1.DefaultInitialItems)
+	endProfile, err := manager.Profile(ctx, "items", itemsWindow)
 	if err != nil {
 		return nil, err
 	}
 	defer endProfile()
-	used, err := manager.cpu()
+	used, err := manager.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +82,10 @@ func measureItems(ctx context.Context, p *plane, o options) ([]figure.Row, error
 			return nil, fmt.Errorf("create a FeedSource: %w", err)
 		}
 	}
-	if err := p.untilCounted(ctx, namespace, 1+sources, v1alpha1.DefaultInitialItems); err != nil {
-		return nil, manager.explain(err)
+	if err := untilCounted(ctx, p, namespace, 1+sources, v1alpha1.DefaultInitialItems); err != nil {
+		return nil, manager.Explain(err)
 	}
-	now, err := manager.cpu()
+	now, err := manager.CPU()
 	if err != nil {
 		return nil, err
 	}

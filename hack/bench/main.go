@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
 // options are what a person can set.
@@ -46,7 +47,7 @@ type options struct {
 // part is one group of figures, measured together.
 type part struct {
 	name    string
-	measure func(context.Context, *plane, options) ([]figure.Row, error)
+	measure func(context.Context, *rig.Plane, options) ([]figure.Row, error)
 }
 
 var parts = []part{
@@ -82,11 +83,11 @@ func run(ctx context.Context, arguments []string) error {
 	ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 
 	began := time.Now()
-	plane, err := startPlane(ctx, o.root)
+	plane, err := rig.Start(ctx, rig.Options{Root: o.root, Manager: o.manager, Profiles: o.profile})
 	if err != nil {
 		return err
 	}
-	defer plane.stop(ctx)
+	defer plane.Stop(ctx)
 
 	var rows []figure.Row
 	for _, part := range parts {
@@ -136,8 +137,8 @@ func parse(arguments []string) (options, error) {
 	if o.short && !flags.Changed("sources") {
 		o.sources = 500
 	}
-	if o.sources < 1 || o.sources > maxHosts {
-		return o, fmt.Errorf("--sources must be between 1 and %d", maxHosts)
+	if o.sources < 1 || o.sources > rig.MaxHosts {
+		return o, fmt.Errorf("--sources must be between 1 and %d", rig.MaxHosts)
 	}
 	var err error
 	if o.root, err = moduleRoot(); err != nil {
@@ -165,13 +166,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
-func printMachine(out io.Writer, plane *plane, took time.Duration) error {
+func printMachine(out io.Writer, plane *rig.Plane, took time.Duration) error {
 	_, err := fmt.Fprintf(out, "\n%d cores (%s/%s), %s, kube-apiserver %s, measured in %s\n",
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), plane.version, took.Round(time.Second))
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), plane.Version, took.Round(time.Second))
 	return err
-}
-
-// progress tells a person what takes so long.
-func progress(format string, values ...any) {
-	fmt.Fprintf(os.Stderr, format+"\n", values...)
 }

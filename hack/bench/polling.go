@@ -11,11 +11,12 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
 // measurePolling measures what it costs the operator to poll thousands of feeds: its processor time,
 // its memory and its writes. The rate itself is set by the sources' interval.
-func measurePolling(ctx context.Context, p *plane, o options) (rows []figure.Row, _ error) {
+func measurePolling(ctx context.Context, p *rig.Plane, o options) (rows []figure.Row, _ error) {
 	if missing := crowdsNeed(); missing != "" {
 		return []figure.Row{figure.Note("polls of unchanged feeds", "%s", missing)}, nil
 	}
@@ -47,7 +48,7 @@ type pollCost struct {
 
 // firstPolls starts the operator with sources that were never polled: all are due at once.
 func (m *pollCost) firstPolls(ctx context.Context) ([]figure.Row, error) {
-	progress("First polls of %d sources …", m.options.sources)
+	rig.Progress("First polls of %d sources …", m.options.sources)
 	if err := m.start(ctx); err != nil {
 		return nil, err
 	}
@@ -65,33 +66,33 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]figure.Row, error) {
 
 // unchanged watches while no feed has anything new, for each way in which servers say so.
 func (m *pollCost) unchanged(ctx context.Context) (rows []figure.Row, _ error) {
-	endProfile, err := m.manager.profile(ctx, "polling-unchanged", m.window)
+	endProfile, err := m.manager.Profile(ctx, "polling-unchanged", m.window)
 	if err != nil {
 		return nil, err
 	}
 	var resident []int64
 	for _, round := range []struct {
 		name string
-		how  answers
+		how  rig.Answers
 	}{
-		{"304", notModified},
-		{"304, again", notModified},
-		{"200 with the same ETag", sameETag},
-		{"200 with the same body", sameBody},
-		{"304, at last", notModified},
+		{"304", rig.NotModified},
+		{"304, again", rig.NotModified},
+		{"200 with the same ETag", rig.SameETag},
+		{"200 with the same body", rig.SameBody},
+		{"304, at last", rig.NotModified},
 	} {
-		progress("Unchanged feeds, answers: %s …", round.name)
-		m.hosts.answer(round.how)
-		spent, err := m.measure(ctx, func(ctx context.Context) error { return pause(ctx, m.window) })
+		rig.Progress("Unchanged feeds, answers: %s …", round.name)
+		m.hosts.Answer(round.how)
+		spent, err := m.measure(ctx, func(ctx context.Context) error { return rig.Pause(ctx, m.window) })
 		if err != nil {
 			return nil, err
 		}
-		resident = append(resident, spent.memory.resident)
-		writes := spent.writes.total()
+		resident = append(resident, spent.memory.Resident)
+		writes := spent.writes.Total()
 		rows = append(rows,
 			figure.AtLeast(fmt.Sprintf("polls of unchanged feeds per second of a core (%s)", round.name), fmt.Sprintf("%.0f", spent.perSecond()), spent.perSecond(), 1000),
 			figure.AtMost("  API writes", fmt.Sprintf("%d (%d polls)", writes, spent.polls), float64(writes), 0, ""),
-			figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.resident), figure.Megabytes(spent.memory.peak)))
+			figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)))
 		rows = append(rows, figure.Notes(spent.writes)...)
 	}
 	endProfile()
@@ -102,9 +103,9 @@ func (m *pollCost) unchanged(ctx context.Context) (rows []figure.Row, _ error) {
 
 // oneNew watches while each feed has one new entry, until all sources say that it is processed.
 func (m *pollCost) oneNew(ctx context.Context) ([]figure.Row, error) {
-	progress("One new entry in each feed …")
+	rig.Progress("One new entry in each feed …")
 	spent, err := m.measure(ctx, func(ctx context.Context) error {
-		m.hosts.publish(news.Entries("crowd", news.FeedLength+1))
+		m.hosts.Publish(news.Entries("crowd", news.FeedLength+1))
 		return m.untilEach(ctx, "done with the new entry", func(source *v1alpha1.FeedSource) bool { return source.Status.Items.Processed == 1 })
 	})
 	if err != nil {
@@ -114,9 +115,9 @@ func (m *pollCost) oneNew(ctx context.Context) ([]figure.Row, error) {
 	ofPolls := float64(spent.writes["post feeditems"]+spent.writes["put feedmemories"]) / sources
 	return append([]figure.Row{
 		figure.AtMost("API writes of a poll that finds one new entry (item and memory)", fmt.Sprintf("%.2f", ofPolls), ofPolls, 2, ""),
-		figure.Note("API writes for the entry, until it is summarized and counted", "%.2f", float64(spent.writes.total())/sources),
+		figure.Note("API writes for the entry, until it is summarized and counted", "%.2f", float64(spent.writes.Total())/sources),
 		figure.Note("processor time for it, with the polls made meanwhile", "%.1f ms (%d polls, in %s)",
 			1000*spent.cpu.Seconds()/sources, spent.polls, spent.took.Round(time.Second)),
-		figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.resident), figure.Megabytes(spent.memory.peak)),
+		figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)),
 	}, figure.Notes(spent.writes)...), nil
 }

@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"regexp"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
@@ -21,13 +19,8 @@ import (
 // queues counts when all feeds list new entries at once and the destination takes as few posts at a
 // time, as by default: an item that has to wait for its turn costs one write more.
 func (m *writeCount) queues(ctx context.Context) ([]figure.Row, error) {
-	progress("Counting writes: later polls, while posts have to wait for each other …")
-	_, account := newServiceObjects(m.namespace)
-	patch := fmt.Appendf(nil, `{"spec":{"maxConcurrent":%d}}`, v1alpha1.DefaultDestinationConcurrency)
-	if err := m.plane.client.Patch(ctx, account, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return nil, err
-	}
-	if err := m.plane.untilReady(ctx, m.namespace); err != nil {
+	rig.Progress("Counting writes: later polls, while posts have to wait for each other …")
+	if err := m.plane.LimitPosts(ctx, m.namespace, v1alpha1.DefaultDestinationConcurrency); err != nil {
 		return nil, err
 	}
 	if err := m.look(ctx); err != nil {
@@ -45,9 +38,9 @@ func (m *writeCount) queues(ctx context.Context) ([]figure.Row, error) {
 // calls looks at what the services have seen of all items so far.
 func (m *writeCount) calls(context.Context) ([]figure.Row, error) {
 	all := entriesOfAll(m.sources, m.listed)
-	asked := len(m.services.gemini.Calls())
+	asked := m.services.Calls()
 	perItem := float64(asked) / float64(len(all))
-	wrong := notPostedOnce(m.services.mastodon.Posts(), all)
+	wrong := notPostedOnce(m.services.Posts(), all)
 	return []figure.Row{
 		figure.AtMost("calls of the provider per item, screened and summarized by one",
 			fmt.Sprintf("%.2f (%d calls, %d items)", perItem, asked, len(all)), perItem, 1, ""),

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
 // measureRestart stops and starts an operator that polls thousands of feeds, and looks at when they
 // are polled then: none early, none twice, none late, and a new source at once.
-func measureRestart(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
+func measureRestart(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
 	if missing := crowdsNeed(); missing != "" {
 		return []figure.Row{figure.Note("polls after a restart", "%s", missing)}, nil
 	}
@@ -26,16 +27,16 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]figure.Row, err
 	if err := crowd.start(ctx); err != nil {
 		return nil, err
 	}
-	progress("First polls of %d sources …", o.sources)
+	rig.Progress("First polls of %d sources …", o.sources)
 	if err := crowd.untilPolled(ctx); err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, pollInterval); err != nil { // one round as usual
+	if err := rig.Pause(ctx, pollInterval); err != nil { // one round as usual
 		return nil, err
 	}
 
-	progress("A restart with %d sources, and two rounds after it …", o.sources)
-	crowd.manager.stop(ctx)
+	rig.Progress("A restart with %d sources, and two rounds after it …", o.sources)
+	crowd.manager.Stop(ctx)
 	stopped := time.Now()
 	if err := crowd.start(ctx); err != nil {
 		return nil, err
@@ -44,8 +45,8 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]figure.Row, err
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, 2*pollInterval+pollInterval/2); err != nil {
-		return nil, crowd.manager.explain(err)
+	if err := rig.Pause(ctx, 2*pollInterval+pollInterval/2); err != nil {
+		return nil, crowd.manager.Explain(err)
 	}
 	sources, err := crowd.sources(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]figure.Row, err
 	for i := range sources {
 		uids[sources[i].Name] = string(sources[i].UID)
 	}
-	times, seen := crowd.hosts.times(), punctuality{}
+	times, seen := crowd.hosts.Times(), punctuality{}
 	for number, polls := range times[:o.sources] {
 		seen.add(uids[memberName(number)], polls, stopped)
 	}
@@ -65,20 +66,20 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]figure.Row, err
 
 // newcomer creates one more source, and returns how long it took until its feed was asked for.
 func (c *crowd) newcomer(ctx context.Context) (time.Duration, error) {
-	number := c.hosts.more()
+	number := c.hosts.More()
 	created := time.Now()
 	if err := c.create(ctx, number); err != nil {
 		return 0, err
 	}
 	var polled time.Time
-	err := until(ctx, func(context.Context) (bool, error) {
-		if polls := c.hosts.times()[number]; len(polls) > 0 {
+	err := rig.Until(ctx, func(context.Context) (bool, error) {
+		if polls := c.hosts.Times()[number]; len(polls) > 0 {
 			polled = polls[0]
 		}
 		return !polled.IsZero(), nil
 	})
 	if err != nil {
-		return 0, c.manager.explain(fmt.Errorf("a source that was created after the restart is not polled: %w", err))
+		return 0, c.manager.Explain(fmt.Errorf("a source that was created after the restart is not polled: %w", err))
 	}
 	return polled.Sub(created), nil
 }

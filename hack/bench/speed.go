@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
 // speed is how one run went.
@@ -22,15 +23,15 @@ type speed struct {
 }
 
 func measureSpeed(items int, work func() error) (speed, error) {
-	start, used := time.Now(), cpuUsed()
+	start, used := time.Now(), rig.CPUUsed()
 	if err := work(); err != nil {
 		return speed{}, err
 	}
-	took, cpu := time.Since(start), cpuUsed().since(used)
+	took, cpu := time.Since(start), rig.CPUUsed().Since(used)
 	return speed{
 		rate:   float64(items) / took.Seconds(),
-		own:    cpu.self / time.Duration(items),
-		server: cpu.server / time.Duration(items),
+		own:    cpu.Self / time.Duration(items),
+		server: cpu.Server / time.Duration(items),
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -31,13 +32,13 @@ var textSamples = []textSample{
 }
 
 // measureText measures what it takes to summarize a text without a model, and to see that it is an article.
-func measureText(ctx context.Context, _ *plane, o options) (rows []figure.Row, _ error) {
+func measureText(ctx context.Context, _ *rig.Plane, o options) (rows []figure.Row, _ error) {
 	rounds := 2_000
 	if o.short {
 		rounds = 100
 	}
 	for _, sample := range textSamples {
-		progress("Summarizing the same %s text %d times …", sample.language, rounds)
+		rig.Progress("Summarizing the same %s text %d times …", sample.language, rounds)
 		request, err := sample.read(o.root)
 		if err != nil {
 			return nil, err
@@ -90,12 +91,12 @@ func inTime(what string, cost float64) figure.Row {
 
 // costOf is the processor time of this process for each round of work on a text of so many bytes, in milliseconds for textSize of them.
 func costOf(rounds, size int, work func() error) (float64, error) {
-	used := cpuUsed()
+	used := rig.CPUUsed()
 	for range rounds {
 		if err := work(); err != nil {
 			return 0, err
 		}
 	}
-	spent := cpuUsed().since(used).self
+	spent := rig.CPUUsed().Since(used).Self
 	return spent.Seconds() * 1000 / float64(rounds) * textSize / float64(size), nil
 }

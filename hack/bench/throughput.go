@@ -7,15 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime/pprof"
 
 	"k8s.io/utils/clock"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 )
@@ -23,8 +21,8 @@ import (
 // measureThroughput compares the operator with bare writes of the same items to the same API
 // server. They take turns, and each run of the operator is held against the bare writes just before and
 // just after it: what else the machine does changes within minutes, by more than what is measured.
-func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, error) {
-	t := &throughput{plane: p, profile: o.profile, sources: 20, items: 2000}
+func measureThroughput(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
+	t := &throughput{plane: p, sources: 20, items: 2000}
 	rounds, concurrencies := 5, []int{16, 32, 64}
 	if o.short {
 		t.sources, t.items, rounds, concurrencies = 4, 100, 1, []int{16}
@@ -41,12 +39,12 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, 
 	}
 	bare := speeds{run}
 	for round := range rounds {
-		run, err := t.operatorRun(ctx, instant{}, fmt.Sprintf("operator-posting-%d", round+1), manySlots)
+		run, err := t.operatorRun(ctx, rig.Instant{}, fmt.Sprintf("operator-posting-%d", round+1), rig.ManySlots)
 		if err != nil {
 			return nil, err
 		}
 		posts = append(posts, run)
-		run, err = t.operatorRun(ctx, instant{}, fmt.Sprintf("operator-%d", round+1), noDestination)
+		run, err = t.operatorRun(ctx, rig.Instant{}, fmt.Sprintf("operator-%d", round+1), noDestination)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +53,7 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, 
 			return nil, err
 		}
 		bare = append(bare, run)
-		progress("  round %d of %d: operator %.0f with and %.0f items/s without a destination, bare writes %.0f before and %.0f after it",
+		rig.Progress("  round %d of %d: operator %.0f with and %.0f items/s without a destination, bare writes %.0f before and %.0f after it",
 			round+1, rounds, posts[round].rate, works[round].rate, bare[round].rate, run.rate)
 	}
 	single, err := t.bareRun(ctx, t.items, concurrency)
@@ -66,7 +64,7 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, 
 	if err != nil {
 		return nil, err
 	}
-	few, err := t.operatorRun(ctx, instant{}, "operator-posting-few", v1alpha1.DefaultDestinationConcurrency)
+	few, err := t.operatorRun(ctx, rig.Instant{}, "operator-posting-few", v1alpha1.DefaultDestinationConcurrency)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +88,7 @@ func measureThroughput(ctx context.Context, p *plane, o options) ([]figure.Row, 
 
 // throughput is what is measured: so many items of so many sources.
 type throughput struct {
-	plane   *plane
-	profile string
+	plane   *rig.Plane
 	sources int
 	items   int
 	// posted is how many items were to be posted, and misposted how many were not, or more than once.
@@ -106,7 +103,7 @@ func (t *throughput) bestConcurrency(ctx context.Context, candidates []int) (int
 		if err != nil {
 			return 0, err
 		}
-		progress("Bare create + 2 status patches, %d at a time: %.0f items/s", concurrency, run.rate)
+		rig.Progress("Bare create + 2 status patches, %d at a time: %.0f items/s", concurrency, run.rate)
 		if run.rate > quickest {
 			best, quickest = concurrency, run.rate
 		}
@@ -120,78 +117,55 @@ const noDestination = 0
 // operatorRun measures an operator that is up from when there are sources until it has processed all
 // that their feeds list, and posted it to a destination that takes so many posts at once.
 func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider, name string, slots int32) (_ speed, failed error) {
-	feeds, err := serveFeeds(ctx)
+	feeds, err := rig.ServeFeeds(ctx)
 	if err != nil {
 		return speed{}, err
 	}
-	defer feeds.close()
-	namespace, err := t.plane.namespace(ctx)
+	defer feeds.Close()
+	namespace, err := t.plane.Namespace(ctx)
 	if err != nil {
 		return speed{}, err
 	}
-	services, err := startServices(ctx, t.items)
+	services, err := rig.StartServices(ctx, t.items)
 	if err != nil {
 		return speed{}, err
 	}
-	defer services.close()
+	defer services.Close()
 	var change []func(*v1alpha1.FeedSource)
 	if slots != noDestination {
-		if err := t.plane.createServices(ctx, services, namespace, slots); err != nil {
+		if err := t.plane.CreateServices(ctx, services, namespace, slots); err != nil {
 			return speed{}, err
 		}
 		change = append(change, news.Posting)
 		defer func() {
 			t.posted += t.items
-			t.misposted += notPostedOnce(services.mastodon.Posts(), entriesOfAll(t.sources, t.items/t.sources))
+			t.misposted += notPostedOnce(services.Posts(), entriesOfAll(t.sources, t.items/t.sources))
 		}()
 	}
-	operator, err := startOperator(ctx, t.plane, namespace, clock.RealClock{}, builtin)
+	operator, err := rig.StartOperator(ctx, t.plane, namespace, clock.RealClock{}, builtin)
 	if err != nil {
 		return speed{}, err
 	}
-	defer func() { failed = errors.Join(failed, operator.stop()) }()
-	if err := operator.untilUp(ctx); err != nil {
+	defer func() { failed = errors.Join(failed, operator.Stop()) }()
+	if err := operator.UntilUp(ctx); err != nil {
 		return speed{}, err
 	}
 	if slots != noDestination {
-		if err := t.plane.untilReady(ctx, namespace); err != nil {
+		if err := t.plane.UntilReady(ctx, namespace); err != nil {
 			return speed{}, err
 		}
 	}
-	finish := t.plane.watchProcessed(ctx, namespace, t.items)
+	finish := watchProcessed(ctx, t.plane, namespace, t.items)
 	defer finish.stop()
-	endProfile, err := t.startProfile(name)
+	endProfile, err := t.plane.Profile(name)
 	if err != nil {
 		return speed{}, err
 	}
 	defer endProfile()
 	return measureSpeed(t.items, func() error {
-		if err := t.plane.createSources(ctx, feeds, namespace, t.sources, t.items/t.sources, change...); err != nil {
+		if err := createSources(ctx, t.plane, feeds, namespace, t.sources, t.items/t.sources, change...); err != nil {
 			return err
 		}
 		return finish.wait(ctx)
 	})
-}
-
-// startProfile profiles this process, if that was asked for.
-func (t *throughput) startProfile(name string) (end func(), err error) {
-	if t.profile == "" {
-		return func() {}, nil
-	}
-	if err := os.MkdirAll(t.profile, 0o750); err != nil {
-		return nil, err
-	}
-	file, err := os.Create(filepath.Join(t.profile, name+".cpu.pprof"))
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() {
-		pprof.StopCPUProfile()
-		if err := file.Close(); err != nil {
-			progress("The profile %s is not whole: %v", file.Name(), err)
-		}
-	}, nil
 }
