@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package crowds
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,15 +41,9 @@ type bomb struct {
 	body                  []byte
 }
 
-// measureBombs sends to the operator, at once, all that is made to fill the memory of who reads it.
-func measureBombs(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
-	if runtime.GOOS != linux {
-		return []figure.Row{figure.Note("resident memory while all bombs come at once", "not measured: it needs Linux")}, nil
-	}
-	each, namespaces := 4, make([]string, 4)
-	if o.short {
-		each = 1
-	}
+// Bombs sends to the operator, at once, all that is made to fill the memory of who reads it.
+func Bombs(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	each, namespaces := s.Of(4, 1), make([]string, 4)
 	site, err := serveBombs(ctx)
 	if err != nil {
 		return nil, err

@@ -1,12 +1,11 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -24,22 +23,16 @@ const (
 	itemsWindow = 40 * time.Second
 )
 
-// measureItems measures what the operator that is deployed takes for the items of new sources: all that it does from
+// Computation measures what the operator that is deployed takes for the items of new sources: all that it does from
 // the first polls on. As in a new source without further settings, few of the entries of a feed become items.
-func measureItems(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
-	if runtime.GOOS != linux {
-		return []figure.Row{figure.Note("processor time of an item", "not measured: it needs Linux")}, nil
-	}
-	sources := 400
-	if o.short {
-		sources = 20
-	}
+func Computation(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	sources := s.Of(400, 20)
 	feeds, err := rig.ServeFeeds(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer feeds.Close()
-	entries, err := articleEntries(o.root)
+	entries, err := articleEntries(p.Root())
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +46,7 @@ func measureItems(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, e
 	}
 	defer manager.Stop(ctx)
 	create := func(number int) error {
-		name := memberName(number)
+		name := fmt.Sprintf("source-%05d", number)
 		return p.Client.Create(ctx, news.Source(namespace, name, feeds.Publish(name, entries), func(source *v1alpha1.FeedSource) {
 			source.Spec.InitialItems = nil
 		}))

@@ -1,12 +1,11 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -15,18 +14,12 @@ import (
 	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
-// linux is where the figures of processes can be read.
-const linux = "linux"
-
 // calm is how long a started operator is paused before its memory is looked at.
 const calm = time.Minute
 
-// measureMemory looks at the operator's own process, which holds many processed items.
-func measureMemory(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
-	if runtime.GOOS != linux {
-		return []figure.Row{figure.Note("resident memory", "not measured: it needs Linux")}, nil
-	}
-	sources := min(100, o.items)
+// Memory looks at the operator's own process, which holds many processed items.
+func Memory(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	sources := min(100, s.Items)
 	feeds, err := rig.ServeFeeds(ctx)
 	if err != nil {
 		return nil, err
@@ -36,7 +29,7 @@ func measureMemory(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, 
 	if err != nil {
 		return nil, err
 	}
-	services, err := rig.StartServices(ctx, o.items)
+	services, err := rig.StartServices(ctx, s.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +37,7 @@ func measureMemory(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, 
 	if err := p.CreateServices(ctx, services, namespace, v1alpha1.DefaultDestinationConcurrency); err != nil {
 		return nil, err
 	}
-	perSource := o.items / sources
+	perSource := s.Items / sources
 	if err := populate(ctx, p, feeds, namespace, sources, perSource); err != nil {
 		return nil, err
 	}
@@ -59,10 +52,10 @@ func measureMemory(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, 
 		return nil, manager.Explain(err)
 	}
 	ready, wait := time.Since(started), calm
-	if o.short {
+	if s.Short {
 		wait = 5 * time.Second
 	}
-	rig.Progress("The operator holds %d items after %s; waiting %s …", o.items, ready.Round(time.Second), wait)
+	rig.Progress("The operator holds %d items after %s; waiting %s …", s.Items, ready.Round(time.Second), wait)
 	if err := rig.Pause(ctx, wait); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,13 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package items measures what becomes of the entries of feeds: what the items cost the API server and the operator,
+// how many are made in a second and posted once, what so many of them take to be held, and what a text takes to be
+// summarized.
+//
+// It looks at the operator from outside, by what the API server and the services see of it; only what summarizes a text
+// is called by itself. It starts and counts through package rig, and knows nothing of other measurements.
+package items
 
 import (
 	"context"
@@ -22,13 +28,10 @@ import (
 // what a poll itself writes is shared out among them.
 const newEntries = 10
 
-// measureWrites counts what items and polls cost the API server. It counts there, so nothing that
+// Writes counts what items and polls cost the API server. It counts there, so nothing that
 // the operator writes can be forgotten.
-func measureWrites(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
-	sources := 40
-	if o.short {
-		sources = 4
-	}
+func Writes(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	sources := s.Of(40, 4)
 	rows, err := countWrites(ctx, &writeCount{plane: p, sources: sources},
 		(*writeCount).firstPolls, (*writeCount).laterPolls, (*writeCount).unchanged, (*writeCount).heartbeats)
 	if err != nil {

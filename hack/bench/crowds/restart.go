@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package crowds
 
 import (
 	"context"
@@ -13,13 +13,10 @@ import (
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
-// measureRestart stops and starts an operator that polls thousands of feeds, and looks at when they
+// Restart stops and starts an operator that polls thousands of feeds, and looks at when they
 // are polled then: none early, none twice, none late, and a new source at once.
-func measureRestart(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
-	if missing := crowdsNeed(); missing != "" {
-		return []figure.Row{figure.Note("polls after a restart", "%s", missing)}, nil
-	}
-	crowd, err := newCrowd(ctx, p, o)
+func Restart(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	crowd, err := newCrowd(ctx, p, s.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +24,7 @@ func measureRestart(ctx context.Context, p *rig.Plane, o options) ([]figure.Row,
 	if err := crowd.start(ctx); err != nil {
 		return nil, err
 	}
-	rig.Progress("First polls of %d sources …", o.sources)
+	rig.Progress("First polls of %d sources …", s.Sources)
 	if err := crowd.untilPolled(ctx); err != nil {
 		return nil, err
 	}
@@ -35,7 +32,7 @@ func measureRestart(ctx context.Context, p *rig.Plane, o options) ([]figure.Row,
 		return nil, err
 	}
 
-	rig.Progress("A restart with %d sources, and two rounds after it …", o.sources)
+	rig.Progress("A restart with %d sources, and two rounds after it …", s.Sources)
 	crowd.manager.Stop(ctx)
 	stopped := time.Now()
 	if err := crowd.start(ctx); err != nil {
@@ -57,10 +54,10 @@ func measureRestart(ctx context.Context, p *rig.Plane, o options) ([]figure.Row,
 		uids[sources[i].Name] = string(sources[i].UID)
 	}
 	times, seen := crowd.hosts.Times(), punctuality{}
-	for number, polls := range times[:o.sources] {
+	for number, polls := range times[:s.Sources] {
 		seen.add(uids[memberName(number)], polls, stopped)
 	}
-	return append(seen.rows(o.sources, time.Now()),
+	return append(seen.rows(s.Sources, time.Now()),
 		figure.Note("from the creation of a source just after the restart until its first poll", "%s", fresh.Round(10*time.Millisecond))), nil
 }
 

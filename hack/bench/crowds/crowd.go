@@ -1,13 +1,17 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package crowds measures what it takes to read feeds that are each on a host of their own: thousands that are polled,
+// also over a restart of the operator, and some that are made to hurt who reads them.
+//
+// It looks at the operator's own program from outside, by its process, its objects, and when the feeds were asked for. It
+// starts and counts through package rig, and knows nothing of other measurements.
+package crowds
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +33,7 @@ const crowdPatience = 20 * time.Minute
 // crowd is many sources, each with a host of its own, and the operator's own program that polls them.
 type crowd struct {
 	plane     *rig.Plane
-	options   options
+	size      int
 	namespace string
 	hosts     *rig.Hosts
 	manager   *rig.Manager
@@ -37,13 +41,13 @@ type crowd struct {
 
 // newCrowd creates the sources, with no operator yet. Their feeds list the same entries, none of which
 // becomes an item at the first poll.
-func newCrowd(ctx context.Context, p *rig.Plane, o options) (_ *crowd, failed error) {
+func newCrowd(ctx context.Context, p *rig.Plane, size int) (_ *crowd, failed error) {
 	namespace, err := p.Namespace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &crowd{plane: p, options: o, namespace: namespace}
-	if c.hosts, err = rig.ServeHosts(ctx, o.sources); err != nil {
+	c := &crowd{plane: p, size: size, namespace: namespace}
+	if c.hosts, err = rig.ServeHosts(ctx, size); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -53,9 +57,9 @@ func newCrowd(ctx context.Context, p *rig.Plane, o options) (_ *crowd, failed er
 	}()
 	c.hosts.Publish(news.Entries("crowd", news.FeedLength))
 
-	rig.Progress("Creating %d sources …", o.sources)
+	rig.Progress("Creating %d sources …", size)
 	const atOnce = 32
-	return c, rig.Each(ctx, o.sources, atOnce, c.create)
+	return c, rig.Each(ctx, size, atOnce, c.create)
 }
 
 // create creates the source of that number.
@@ -166,12 +170,4 @@ func (c *crowd) measure(ctx context.Context, happens func(context.Context) error
 	rig.Progress("  %d polls in %s, %.2f s of a core, %d API writes, %.0f MB",
 		spent.polls, spent.took.Round(time.Second), spent.cpu.Seconds(), spent.writes.Total(), figure.Megabytes(spent.memory.Resident))
 	return spent, err
-}
-
-// crowdsNeed returns what is missing to measure a crowd, empty when nothing is.
-func crowdsNeed() string {
-	if runtime.GOOS != linux {
-		return "not measured: it needs Linux, where all of 127.0.0.0/8 is this machine"
-	}
-	return ""
 }

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package crowds
 
 import (
 	"context"
@@ -14,19 +14,16 @@ import (
 	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
-// measurePolling measures what it costs the operator to poll thousands of feeds: its processor time,
+// Polling measures what it costs the operator to poll thousands of feeds: its processor time,
 // its memory and its writes. The rate itself is set by the sources' interval.
-func measurePolling(ctx context.Context, p *rig.Plane, o options) (rows []figure.Row, _ error) {
-	if missing := crowdsNeed(); missing != "" {
-		return []figure.Row{figure.Note("polls of unchanged feeds", "%s", missing)}, nil
-	}
-	crowd, err := newCrowd(ctx, p, o)
+func Polling(ctx context.Context, p *rig.Plane, s rig.Scale) (rows []figure.Row, _ error) {
+	crowd, err := newCrowd(ctx, p, s.Sources)
 	if err != nil {
 		return nil, err
 	}
 	defer crowd.close(ctx)
 	m := &pollCost{crowd: crowd, window: pollInterval}
-	if o.short {
+	if s.Short {
 		m.window = pollInterval / 3
 	}
 	for _, measure := range []func(context.Context) ([]figure.Row, error){m.firstPolls, m.unchanged, m.oneNew} {
@@ -48,7 +45,7 @@ type pollCost struct {
 
 // firstPolls starts the operator with sources that were never polled: all are due at once.
 func (m *pollCost) firstPolls(ctx context.Context) ([]figure.Row, error) {
-	rig.Progress("First polls of %d sources …", m.options.sources)
+	rig.Progress("First polls of %d sources …", m.size)
 	if err := m.start(ctx); err != nil {
 		return nil, err
 	}
@@ -56,9 +53,9 @@ func (m *pollCost) firstPolls(ctx context.Context) ([]figure.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources := float64(m.options.sources)
+	sources := float64(m.size)
 	return append([]figure.Row{
-		figure.Note(fmt.Sprintf("first polls of %d new sources, all due at once", m.options.sources),
+		figure.Note(fmt.Sprintf("first polls of %d new sources, all due at once", m.size),
 			"%.0f a second, until all are written down; %.2f ms of a core for each source (%d entries read)",
 			sources/spent.took.Seconds(), 1000*spent.cpu.Seconds()/sources, news.FeedLength),
 	}, figure.Notes(spent.writes)...), nil
@@ -111,7 +108,7 @@ func (m *pollCost) oneNew(ctx context.Context) ([]figure.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources := float64(m.options.sources)
+	sources := float64(m.size)
 	ofPolls := float64(spent.writes["post feeditems"]+spent.writes["put feedmemories"]) / sources
 	return append([]figure.Row{
 		figure.AtMost("API writes of a poll that finds one new entry (item and memory)", fmt.Sprintf("%.2f", ofPolls), ofPolls, 2, ""),

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
@@ -18,13 +18,13 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 )
 
-// measureThroughput compares the operator with bare writes of the same items to the same API
+// Throughput compares the operator with bare writes of the same items to the same API
 // server. They take turns, and each run of the operator is held against the bare writes just before and
 // just after it: what else the machine does changes within minutes, by more than what is measured.
-func measureThroughput(ctx context.Context, p *rig.Plane, o options) ([]figure.Row, error) {
+func Throughput(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
 	t := &throughput{plane: p, sources: 20, items: 2000}
 	rounds, concurrencies := 5, []int{16, 32, 64}
-	if o.short {
+	if s.Short {
 		t.sources, t.items, rounds, concurrencies = 4, 100, 1, []int{16}
 	}
 	concurrency, err := t.bestConcurrency(ctx, concurrencies)

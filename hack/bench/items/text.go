@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
@@ -31,15 +31,12 @@ var textSamples = []textSample{
 	{"Japanese", "ja-ministry-survey.txt", 480},
 }
 
-// measureText measures what it takes to summarize a text without a model, and to see that it is an article.
-func measureText(ctx context.Context, _ *rig.Plane, o options) (rows []figure.Row, _ error) {
-	rounds := 2_000
-	if o.short {
-		rounds = 100
-	}
+// Text measures what it takes to summarize a text without a model, and to see that it is an article.
+func Text(ctx context.Context, p *rig.Plane, s rig.Scale) (rows []figure.Row, _ error) {
+	rounds := s.Of(2_000, 100)
 	for _, sample := range textSamples {
 		rig.Progress("Summarizing the same %s text %d times …", sample.language, rounds)
-		request, err := sample.read(o.root)
+		request, err := sample.read(p.Root())
 		if err != nil {
 			return nil, err
 		}
