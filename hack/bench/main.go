@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,34 +28,42 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/feed-operator/feed-operator/hack/bench/crowds"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/items"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
 // options are what a person can set.
 type options struct {
-	root    string
-	parts   []string
-	items   int
-	sources int
-	short   bool
-	profile string
-	manager string
+	parts []string
+	rig   rig.Options
+	scale rig.Scale
 }
 
 // part is one group of figures, measured together.
 type part struct {
 	name    string
-	measure func(context.Context, *plane, options) ([]row, error)
+	measure func(context.Context, *rig.Plane, rig.Scale) ([]figure.Row, error)
+	// missing is shown in place of figures that Linux alone can give where this is not Linux; nil where all can.
+	missing []figure.Row
 }
 
+const (
+	needsLinux     = "not measured: it needs Linux"
+	needsAddresses = needsLinux + ", where all of 127.0.0.0/8 is this machine"
+)
+
 var parts = []part{
-	{"writes", measureWrites},
-	{"throughput", measureThroughput},
-	{"memory", measureMemory},
-	{"bombs", measureBombs},
-	{"items", measureItems},
-	{"polling", measurePolling},
-	{"restart", measureRestart},
-	{"text", measureText},
+	{"writes", items.Writes, nil},
+	{"throughput", items.Throughput, nil},
+	{"memory", items.Memory, []figure.Row{figure.Note("resident memory", needsLinux)}},
+	{"bombs", crowds.Bombs, []figure.Row{figure.Note("resident memory while all bombs come at once", needsLinux)}},
+	{"items", items.Computation, []figure.Row{figure.Note("processor time of an item", needsLinux)}},
+	{"polling", crowds.Polling, []figure.Row{figure.Note("polls of unchanged feeds", needsAddresses)}},
+	{"restart", crowds.Restart, []figure.Row{figure.Note("polls after a restart", needsAddresses)}},
+	{"text", items.Text, nil},
 }
 
 func main() {
@@ -79,27 +88,31 @@ func run(ctx context.Context, arguments []string) error {
 	ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 
 	began := time.Now()
-	plane, err := startPlane(ctx, o.root)
+	plane, err := rig.Start(ctx, o.rig)
 	if err != nil {
 		return err
 	}
-	defer plane.stop(ctx)
+	defer plane.Stop(ctx)
 
-	var rows []row
+	var rows []figure.Row
 	for _, part := range parts {
 		if !slices.Contains(o.parts, part.name) {
 			continue
 		}
-		measured, err := part.measure(ctx, plane, o)
+		if part.missing != nil && runtime.GOOS != "linux" {
+			rows = append(rows, part.missing...)
+			continue
+		}
+		measured, err := part.measure(ctx, plane, o.scale)
 		if err != nil {
 			return fmt.Errorf("measure %s: %w", part.name, err)
 		}
 		rows = append(rows, measured...)
 	}
-	if err := printTable(os.Stdout, rows); err != nil {
+	if err := figure.Print(os.Stdout, rows); err != nil {
 		return err
 	}
-	if o.short {
+	if o.scale.Short {
 		fmt.Println("\nThis was a short run: it shows that everything is measured; the figures mean little.")
 	}
 	return printMachine(os.Stdout, plane, time.Since(began))
@@ -114,11 +127,11 @@ func parse(arguments []string) (options, error) {
 	flags := pflag.NewFlagSet("bench", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.StringSliceVar(&o.parts, "parts", names, "what to measure")
-	flags.IntVar(&o.items, "items", 100_000, "processed items with which memory is measured")
-	flags.IntVar(&o.sources, "sources", 10_000, "sources with which polling and a restart are measured")
-	flags.BoolVar(&o.short, "short", false, "measure everything at a small size, to see that it works; the figures mean little")
-	flags.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the operator at work")
-	flags.StringVar(&o.manager, "manager", "", "program whose memory and processor time are measured (default bin/manager, as `make build` makes it)")
+	flags.IntVar(&o.scale.Items, "items", 100_000, "processed items with which memory is measured")
+	flags.IntVar(&o.scale.Sources, "sources", 10_000, "sources with which polling and a restart are measured")
+	flags.BoolVar(&o.scale.Short, "short", false, "measure everything at a small size, to see that it works; the figures mean little")
+	flags.StringVar(&o.rig.Profiles, "profile", "", "folder for CPU profiles of the operator at work")
+	flags.StringVar(&o.rig.Manager, "manager", "", "program whose memory and processor time are measured (default bin/manager, as `make build` makes it)")
 	if err := flags.Parse(arguments); err != nil {
 		return o, err
 	}
@@ -127,21 +140,21 @@ func parse(arguments []string) (options, error) {
 			return o, fmt.Errorf("no such part: %q (there are %s)", name, strings.Join(names, ", "))
 		}
 	}
-	if o.short && !flags.Changed("items") {
-		o.items = 2_000
+	if o.scale.Short && !flags.Changed("items") {
+		o.scale.Items = 2_000
 	}
-	if o.short && !flags.Changed("sources") {
-		o.sources = 500
+	if o.scale.Short && !flags.Changed("sources") {
+		o.scale.Sources = 500
 	}
-	if o.sources < 1 || o.sources > maxHosts {
-		return o, fmt.Errorf("--sources must be between 1 and %d", maxHosts)
+	if o.scale.Sources < 1 || o.scale.Sources > rig.MaxHosts {
+		return o, fmt.Errorf("--sources must be between 1 and %d", rig.MaxHosts)
 	}
 	var err error
-	if o.root, err = moduleRoot(); err != nil {
+	if o.rig.Root, err = moduleRoot(); err != nil {
 		return o, err
 	}
-	if o.manager == "" {
-		o.manager = filepath.Join(o.root, "bin", "manager")
+	if o.rig.Manager == "" {
+		o.rig.Manager = filepath.Join(o.rig.Root, "bin", "manager")
 	}
 	return o, nil
 }
@@ -162,7 +175,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// progress tells a person what takes so long.
-func progress(format string, values ...any) {
-	fmt.Fprintf(os.Stderr, format+"\n", values...)
+func printMachine(out io.Writer, plane *rig.Plane, took time.Duration) error {
+	_, err := fmt.Fprintf(out, "\n%d cores (%s/%s), %s, kube-apiserver %s, measured in %s\n",
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), plane.Version, took.Round(time.Second))
+	return err
 }

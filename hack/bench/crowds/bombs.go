@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package crowds
 
 import (
 	"bytes"
@@ -12,10 +12,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 )
@@ -40,24 +41,18 @@ type bomb struct {
 	body                  []byte
 }
 
-// measureBombs sends to the operator, at once, all that is made to fill the memory of who reads it.
-func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
-	if runtime.GOOS != linux {
-		return []row{note("resident memory while all bombs come at once", "not measured: it needs Linux")}, nil
-	}
-	each, namespaces := 4, make([]string, 4)
-	if o.short {
-		each = 1
-	}
+// Bombs sends to the operator, at once, all that is made to fill the memory of who reads it.
+func Bombs(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	each, namespaces := s.Of(4, 1), make([]string, 4)
 	site, err := serveBombs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer site.close()
-	progress("Creating sources of %d sorts of bombs, %d of each in %d namespaces …", len(site.feeds)+len(site.pages), each, len(namespaces))
+	rig.Progress("Creating sources of %d sorts of bombs, %d of each in %d namespaces …", len(site.feeds)+len(site.pages), each, len(namespaces))
 	sources := 0
 	for i := range namespaces {
-		if namespaces[i], err = p.namespace(ctx); err != nil {
+		if namespaces[i], err = p.Namespace(ctx); err != nil {
 			return nil, err
 		}
 		if sources, err = site.createSources(ctx, p, namespaces[i], each); err != nil {
@@ -68,37 +63,37 @@ func measureBombs(ctx context.Context, p *plane, o options) ([]row, error) {
 	for _, namespace := range namespaces[1:] {
 		more = append(more, "--namespace="+namespace)
 	}
-	manager, err := startManager(ctx, p, o, namespaces[0], more...)
+	manager, err := rig.StartManager(ctx, p, namespaces[0], more...)
 	if err != nil {
 		return nil, err
 	}
-	defer manager.stop(ctx)
+	defer manager.Stop(ctx)
 	began := time.Now()
 	for _, namespace := range namespaces {
 		if err := untilDefused(ctx, p, manager, namespace, sources, each*len(site.pages)); err != nil {
-			return nil, manager.explain(err)
+			return nil, manager.Explain(err)
 		}
 	}
 	took := time.Since(began)
-	memory, err := manager.memory()
+	memory, err := manager.Memory()
 	if err != nil {
 		return nil, err
 	}
-	reader, err := manager.readerMemory()
+	reader, err := manager.ReaderMemory()
 	if err != nil {
 		return nil, err
 	}
-	return []row{
-		atMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", megabytes(memory.peak)), megabytes(memory.peak), 400, " MB"),
-		atMost("memory of the process that reads PDF documents, at the most", fmt.Sprintf("%.0f MB", megabytes(reader.peak)), megabytes(reader.peak),
-			megabytes(pdftext.Memory), " MB"),
-		note("bombs that were sent", "%d feeds and %d pages of %d sorts, in %s", len(namespaces)*each*len(site.feeds), len(namespaces)*each*len(site.pages),
+	return []figure.Row{
+		figure.AtMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", figure.Megabytes(memory.Peak)), figure.Megabytes(memory.Peak), 400, " MB"),
+		figure.AtMost("memory of the process that reads PDF documents, at the most", fmt.Sprintf("%.0f MB", figure.Megabytes(reader.Peak)), figure.Megabytes(reader.Peak),
+			figure.Megabytes(pdftext.Memory), " MB"),
+		figure.Note("bombs that were sent", "%d feeds and %d pages of %d sorts, in %s", len(namespaces)*each*len(site.feeds), len(namespaces)*each*len(site.pages),
 			len(site.feeds)+len(site.pages), took.Round(time.Second)),
 	}, nil
 }
 
 // untilDefused waits until the operator has looked at each feed and at each page of a namespace once.
-func untilDefused(ctx context.Context, p *plane, manager *managerProcess, namespace string, sources, pages int) error {
+func untilDefused(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespace string, sources, pages int) error {
 	var left string
 	err := wait.PollUntilContextTimeout(ctx, time.Second, bombPatience, true, func(ctx context.Context) (bool, error) {
 		if err := manager.Err(); err != nil {
@@ -106,7 +101,7 @@ func untilDefused(ctx context.Context, p *plane, manager *managerProcess, namesp
 		}
 		var polled v1alpha1.FeedSourceList
 		var items v1alpha1.FeedItemList
-		if err := errors.Join(p.client.List(ctx, &polled, client.InNamespace(namespace)), p.client.List(ctx, &items, client.InNamespace(namespace))); err != nil {
+		if err := errors.Join(p.Client.List(ctx, &polled, client.InNamespace(namespace)), p.Client.List(ctx, &items, client.InNamespace(namespace))); err != nil {
 			return false, nil //nolint:nilerr // the API server may have too much to do for a moment
 		}
 		untouched := pages - len(items.Items)
@@ -141,20 +136,10 @@ type bombSite struct {
 	next uint32 // host
 }
 
-func serveBombs(ctx context.Context) (*bombSite, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp4", "0.0.0.0:0")
-	if err != nil {
-		return nil, err
-	}
-	address, err := netip.ParseAddrPort(listener.Addr().String())
-	if err != nil {
-		return nil, err
-	}
-	s := &bombSite{port: address.Port(), feeds: feedBombs(), pages: pageBombs()}
-	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = s.server.Serve(loopbackOnly{listener}) }() // ends with Close
-	return s, nil
+func serveBombs(ctx context.Context) (_ *bombSite, err error) {
+	s := &bombSite{feeds: feedBombs(), pages: pageBombs()}
+	s.server, s.port, err = rig.ServeAsMany(ctx, http.HandlerFunc(s.serve))
+	return s, err
 }
 
 func (s *bombSite) close() { _ = s.server.Close() }
@@ -170,23 +155,23 @@ func (s *bombSite) url(path string) string {
 
 // createSources creates so many sources for each bomb that is a feed, and one whose entries lead to as many of each
 // that is a page. It returns how many sources there are.
-func (s *bombSite) createSources(ctx context.Context, p *plane, namespace string, each int) (count int, _ error) {
+func (s *bombSite) createSources(ctx context.Context, p *rig.Plane, namespace string, each int) (count int, _ error) {
 	for _, sort := range slices.Sorted(maps.Keys(s.feeds)) {
 		for range each {
 			count++
-			source := newSource(namespace, "feed-"+strconv.Itoa(count), s.url("feeds/"+sort), func(source *v1alpha1.FeedSource) {
+			source := news.Source(namespace, "feed-"+strconv.Itoa(count), s.url("feeds/"+sort), func(source *v1alpha1.FeedSource) {
 				source.Spec.InitialItems = new(int32(v1alpha1.DefaultInitialItems)) // it is the reading that counts
 			})
-			if err := p.client.Create(ctx, source); err != nil {
+			if err := p.Client.Create(ctx, source); err != nil {
 				return 0, fmt.Errorf("create a FeedSource: %w", err)
 			}
 		}
 	}
 	count++
-	source := newSource(namespace, "pages", s.url("links/"+strconv.Itoa(each)), func(source *v1alpha1.FeedSource) {
+	source := news.Source(namespace, "pages", s.url("links/"+strconv.Itoa(each)), func(source *v1alpha1.FeedSource) {
 		source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage, MaxBytes: new(int64(v1alpha1.MaxArticleBytes))}
 	})
-	return count, p.client.Create(ctx, source)
+	return count, p.Client.Create(ctx, source)
 }
 
 func (s *bombSite) serve(w http.ResponseWriter, r *http.Request) {
@@ -199,7 +184,7 @@ func (s *bombSite) serve(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write(newDocument(s.links(each)).body)
+		_, _ = w.Write(news.RSS(s.links(each)))
 		return
 	case "pages":
 		sent = s.pages[name]
@@ -217,7 +202,7 @@ func (s *bombSite) links(each int) (entries []feed.Entry) {
 		for _, sort := range slices.Sorted(maps.Keys(s.pages)) {
 			entries = append(entries, feed.Entry{
 				GUID: fmt.Sprintf("%s-%d", sort, i), URL: s.url("pages/" + sort), Title: fmt.Sprintf("A page that is %s, no. %d", sort, i),
-				Published: newestEntry.Add(-time.Duration(len(entries)) * time.Minute),
+				Published: news.Newest.Add(-time.Duration(len(entries)) * time.Minute),
 			})
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package rig
 
 import (
 	"bufio"
@@ -18,9 +18,9 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// apiWrites are writes that the API server has counted, by what was written. Those that it
+// APIWrites are writes that the API server has counted, by what was written. Those that it
 // refused count as well.
-type apiWrites map[string]int
+type APIWrites map[string]int
 
 // watchedGroups are the API groups to which the operator writes.
 var watchedGroups = map[string]bool{
@@ -36,14 +36,14 @@ const (
 	leases     = "leases (the API server's own, not counted)"
 )
 
-// apiWrites reads how many writes the API server has seen so far. An Event may come a moment
+// APIWrites reads how many writes the API server has seen so far. An Event may come a moment
 // after what it tells of, so they are read again until they stand still.
-func (p *plane) apiWrites(ctx context.Context) (apiWrites, error) {
+func (p *Plane) APIWrites(ctx context.Context) (APIWrites, error) {
 	client, err := kubernetes.NewForConfig(p.config)
 	if err != nil {
 		return nil, err
 	}
-	last := apiWrites{}
+	last := APIWrites{}
 	for still := 0; still < 3; still++ {
 		text, err := client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 		if err != nil {
@@ -53,11 +53,11 @@ func (p *plane) apiWrites(ctx context.Context) (apiWrites, error) {
 		if err != nil {
 			return nil, err
 		}
-		if writes.total() != last.total() {
+		if writes.Total() != last.Total() {
 			still = 0
 		}
 		last = writes
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := Pause(ctx, 200*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -67,8 +67,8 @@ func (p *plane) apiWrites(ctx context.Context) (apiWrites, error) {
 var label = regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`)
 
 // parseWrites reads the counter of requests out of the text of the API server's metrics.
-func parseWrites(text []byte) (apiWrites, error) {
-	writes := apiWrites{}
+func parseWrites(text []byte) (APIWrites, error) {
+	writes := APIWrites{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -115,9 +115,9 @@ func isWrite(verb string) bool {
 	return false
 }
 
-// since returns what was written after an earlier reading.
-func (w apiWrites) since(before apiWrites) apiWrites {
-	more := apiWrites{}
+// Since returns what was written after an earlier reading.
+func (w APIWrites) Since(before APIWrites) APIWrites {
+	more := APIWrites{}
 	for what, count := range w {
 		if count > before[what] {
 			more[what] = count - before[what]
@@ -126,7 +126,8 @@ func (w apiWrites) since(before apiWrites) apiWrites {
 	return more
 }
 
-func (w apiWrites) total() int {
+// Total is how many writes there were in all, but for the leases.
+func (w APIWrites) Total() int {
 	total := 0
 	for what, count := range w {
 		if what != leases {
@@ -134,16 +135,4 @@ func (w apiWrites) total() int {
 		}
 	}
 	return total
-}
-
-// pause waits, unless the benchmark is stopped.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

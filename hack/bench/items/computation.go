@@ -1,15 +1,17 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -21,37 +23,31 @@ const (
 	itemsWindow = 40 * time.Second
 )
 
-// measureItems measures what the operator that is deployed takes for the items of new sources: all that it does from
+// Computation measures what the operator that is deployed takes for the items of new sources: all that it does from
 // the first polls on. As in a new source without further settings, few of the entries of a feed become items.
-func measureItems(ctx context.Context, p *plane, o options) ([]row, error) {
-	if runtime.GOOS != linux {
-		return []row{note("processor time of an item", "not measured: it needs Linux")}, nil
-	}
-	sources := 400
-	if o.short {
-		sources = 20
-	}
-	feeds, err := serveFeeds(ctx)
+func Computation(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	sources := s.Of(400, 20)
+	feeds, err := rig.ServeFeeds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer feeds.close()
-	entries, err := articleEntries(o.root)
+	defer feeds.Close()
+	entries, err := articleEntries(p.Root())
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := p.namespace(ctx)
+	namespace, err := p.Namespace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	manager, err := startManager(ctx, p, o, namespace, fmt.Sprintf("--requests-per-host=%d", requestsPerHost))
+	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost)
 	if err != nil {
 		return nil, err
 	}
-	defer manager.stop(ctx)
+	defer manager.Stop(ctx)
 	create := func(number int) error {
-		name := memberName(number)
-		return p.client.Create(ctx, newSource(namespace, name, feeds.publish(name, entries), func(source *v1alpha1.FeedSource) {
+		name := fmt.Sprintf("source-%05d", number)
+		return p.Client.Create(ctx, news.Source(namespace, name, feeds.Publish(name, entries), func(source *v1alpha1.FeedSource) {
 			source.Spec.InitialItems = nil
 		}))
 	}
@@ -59,18 +55,18 @@ func measureItems(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err := create(0); err != nil {
 		return nil, fmt.Errorf("create a FeedSource: %w", err)
 	}
-	if err := p.untilCounted(ctx, namespace, 1, v1alpha1.DefaultInitialItems); err != nil {
-		return nil, manager.explain(err)
+	if err := untilCounted(ctx, p, namespace, 1, v1alpha1.DefaultInitialItems); err != nil {
+		return nil, manager.Explain(err)
 	}
 
 	items := sources * v1alpha1.DefaultInitialItems
-	progress("First polls of %d sources, %d items each …", sources, v1alpha1.DefaultInitialItems)
-	endProfile, err := manager.profile(ctx, "items", itemsWindow)
+	rig.Progress("First polls of %d sources, %d items each …", sources, v1alpha1.DefaultInitialItems)
+	endProfile, err := manager.Profile(ctx, "items", itemsWindow)
 	if err != nil {
 		return nil, err
 	}
 	defer endProfile()
-	used, err := manager.cpu()
+	used, err := manager.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -79,16 +75,16 @@ func measureItems(ctx context.Context, p *plane, o options) ([]row, error) {
 			return nil, fmt.Errorf("create a FeedSource: %w", err)
 		}
 	}
-	if err := p.untilCounted(ctx, namespace, 1+sources, v1alpha1.DefaultInitialItems); err != nil {
-		return nil, manager.explain(err)
+	if err := untilCounted(ctx, p, namespace, 1+sources, v1alpha1.DefaultInitialItems); err != nil {
+		return nil, manager.Explain(err)
 	}
-	now, err := manager.cpu()
+	now, err := manager.CPU()
 	if err != nil {
 		return nil, err
 	}
 	cost := 1000 * (now - used).Seconds() / float64(items)
-	return []row{
-		atMost(fmt.Sprintf("processor time of the operator for an item (first polls of %d sources, %d entries, %d items each of 2 KB, built-in summarizer)",
+	return []figure.Row{
+		figure.AtMost(fmt.Sprintf("processor time of the operator for an item (first polls of %d sources, %d entries, %d items each of 2 KB, built-in summarizer)",
 			sources, len(entries), v1alpha1.DefaultInitialItems), fmt.Sprintf("%.2f ms", cost), cost, mostForItem, " ms"),
 	}, nil
 }
@@ -99,7 +95,7 @@ func articleEntries(root string) ([]feed.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries := entriesOf("items", feedLength)
+	entries := news.Entries("items", news.FeedLength)
 	for i := range entries {
 		entries[i].Title, entries[i].Content = fmt.Sprintf("%s (%d)", text.Title, i), text.Text
 	}

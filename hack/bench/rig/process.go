@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package rig
 
 import (
 	"fmt"
@@ -11,26 +11,26 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// memory of a process, in bytes.
-type memory struct {
-	resident, peak int64
+// Memory of a process, in bytes.
+type Memory struct {
+	Resident, Peak int64
 }
 
 // memoryOf reads what Linux says of a process.
-func memoryOf(pid int) (memory, error) {
+func memoryOf(pid int) (Memory, error) {
 	status, err := statusOf(pid)
-	return memory{resident: int64(status.VmRSS), peak: int64(status.VmHWM)}, err //nolint:gosec // no machine has that much
+	return Memory{Resident: int64(status.VmRSS), Peak: int64(status.VmHWM)}, err //nolint:gosec // no machine has that much
 }
 
 // memoryOfReader reads how much memory the process has that another has started to read PDF documents, beside
 // its program, which both have in memory.
-func memoryOfReader(name string, parent int) (memory, error) {
+func memoryOfReader(name string, parent int) (Memory, error) {
 	reader, err := findProcess(name, parent)
 	if err != nil {
-		return memory{}, err
+		return Memory{}, err
 	}
 	status, err := statusOf(reader.PID)
-	return memory{resident: int64(status.RssAnon), peak: int64(status.VmHWM) - int64(status.RssFile)}, err //nolint:gosec // as above
+	return Memory{Resident: int64(status.RssAnon), Peak: int64(status.VmHWM) - int64(status.RssFile)}, err //nolint:gosec // as above
 }
 
 func statusOf(pid int) (procfs.ProcStatus, error) {
@@ -51,25 +51,26 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(stat.CPUTime() * float64(time.Second)), err
 }
 
-// cpuTime is how long this process and the API server with its storage have used a core.
-type cpuTime struct {
-	self, server time.Duration
+// CPUTime is how long this process and the API server with its storage have used a core.
+type CPUTime struct {
+	Self, Server time.Duration
 }
 
-// cpuUsed reads the CPU time used so far. It is zero where there is no /proc.
-func cpuUsed() (used cpuTime) {
-	used.self, _ = cpuOf(os.Getpid())
+// CPUUsed reads the CPU time used so far. It is zero where there is no /proc.
+func CPUUsed() (used CPUTime) {
+	used.Self, _ = cpuOf(os.Getpid())
 	for _, name := range []string{"etcd", "kube-apiserver"} {
 		if process, err := findProcess(name, os.Getpid()); err == nil {
 			of, _ := cpuOf(process.PID)
-			used.server += of
+			used.Server += of
 		}
 	}
 	return used
 }
 
-func (c cpuTime) since(before cpuTime) cpuTime {
-	return cpuTime{self: c.self - before.self, server: c.server - before.server}
+// Since returns what was used after an earlier reading.
+func (c CPUTime) Since(before CPUTime) CPUTime {
+	return CPUTime{Self: c.Self - before.Self, Server: c.Server - before.Server}
 }
 
 // longestName is how much of a program's name Linux keeps.

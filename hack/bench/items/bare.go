@@ -1,20 +1,21 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/feed"
 )
 
@@ -23,50 +24,44 @@ import (
 // has shown the last item processed.
 func (t *throughput) bareRun(ctx context.Context, items, concurrency int, change ...func(*v1alpha1.FeedSource)) (speed, error) {
 	p := t.plane
-	namespace, err := p.namespace(ctx)
+	namespace, err := p.Namespace(ctx)
 	if err != nil {
 		return speed{}, err
 	}
-	source := newSource(namespace, "bare", "https://news.example.com/feed", change...)
-	if err := p.client.Create(ctx, source); err != nil {
+	source := news.Source(namespace, "bare", "https://news.example.com/feed", change...)
+	if err := p.Client.Create(ctx, source); err != nil {
 		return speed{}, err
 	}
-	entries := entriesOf("bare", items)
-	finish := p.watchProcessed(ctx, namespace, items)
+	entries := news.Entries("bare", items)
+	finish := watchProcessed(ctx, p, namespace, items)
 	defer finish.stop()
 	return measureSpeed(items, func() error {
-		return errors.Join(p.writeItems(ctx, source, entries, concurrency), finish.wait(ctx))
+		return errors.Join(writeItems(ctx, p, source, entries, concurrency), finish.wait(ctx))
 	})
 }
 
 // writeItems creates an item of each entry and takes it to Processed, several items at a time.
-func (p *plane) writeItems(ctx context.Context, source *v1alpha1.FeedSource, entries []feed.Entry, concurrency int) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
-	for _, entry := range entries {
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() error { return p.writeItem(ctx, newItem(source, entry), source) })
-	}
-	return group.Wait()
+func writeItems(ctx context.Context, p *rig.Plane, source *v1alpha1.FeedSource, entries []feed.Entry, concurrency int) error {
+	return rig.Each(ctx, len(entries), concurrency, func(ctx context.Context, i int) error {
+		return writeItem(ctx, p, news.Item(source, entries[i]), source)
+	})
 }
 
 // writeItem writes of an item what the operator writes: the summary with the intents of its posts,
 // and then, if there are any, their results.
-func (p *plane) writeItem(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
-	if err := p.client.Create(ctx, item); err != nil {
+func writeItem(ctx context.Context, p *rig.Plane, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) error {
+	if err := p.Client.Create(ctx, item); err != nil {
 		return fmt.Errorf("create a FeedItem: %w", err)
 	}
-	steps := []func(*v1alpha1.FeedItem, *v1alpha1.FeedSource){summarize}
+	steps := []func(*v1alpha1.FeedItem, *v1alpha1.FeedSource){news.Summarize}
 	if len(source.Spec.Destinations) > 0 {
-		steps = append(steps, publish)
+		steps = append(steps, news.Publish)
 	}
 	for _, step := range steps {
 		before := item.DeepCopy()
 		step(item, source)
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := p.client.Status().Patch(ctx, item, patch); err != nil {
+		if err := p.Client.Status().Patch(ctx, item, patch); err != nil {
 			return fmt.Errorf("patch the status of a FeedItem: %w", err)
 		}
 	}
@@ -81,13 +76,13 @@ type finishLine struct {
 
 // watchProcessed begins to watch for so many items. A server that is busy drops watches that do not
 // keep up: then it looks at what there is, and watches on.
-func (p *plane) watchProcessed(ctx context.Context, namespace string, items int) *finishLine {
+func watchProcessed(ctx context.Context, p *rig.Plane, namespace string, items int) *finishLine {
 	ctx, end := context.WithCancel(ctx)
 	f := &finishLine{end: end, done: make(chan error, 1)}
 	go func() {
 		seen := map[types.UID]bool{}
 		for len(seen) < items {
-			if err := p.watchOnce(ctx, namespace, items, seen); err != nil {
+			if err := watchOnce(ctx, p, namespace, items, seen); err != nil {
 				f.done <- err
 				return
 			}
@@ -99,18 +94,18 @@ func (p *plane) watchProcessed(ctx context.Context, namespace string, items int)
 
 // watchOnce adds the items that are processed, and those that become so until there are enough or
 // the watch ends.
-func (p *plane) watchOnce(ctx context.Context, namespace string, items int, seen map[types.UID]bool) error {
+func watchOnce(ctx context.Context, p *rig.Plane, namespace string, items int, seen map[types.UID]bool) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("FeedItemList"))
 	processed := client.MatchingFields{"status.phase": string(v1alpha1.PhaseProcessed)}
-	if err := p.client.List(ctx, list, client.InNamespace(namespace), processed); err != nil {
+	if err := p.Client.List(ctx, list, client.InNamespace(namespace), processed); err != nil {
 		return fmt.Errorf("list FeedItems: %w", err)
 	}
 	for i := range list.Items {
 		seen[list.Items[i].UID] = true
 	}
 	from := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
-	started, err := p.client.Watch(ctx, list, client.InNamespace(namespace), processed, from)
+	started, err := p.Client.Watch(ctx, list, client.InNamespace(namespace), processed, from)
 	if err != nil {
 		return fmt.Errorf("watch FeedItems: %w", err)
 	}
@@ -130,7 +125,7 @@ func (f *finishLine) stop() { f.end() }
 
 // wait returns when all items were seen.
 func (f *finishLine) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not all items are processed after %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, rig.Patience, fmt.Errorf("not all items are processed after %s", rig.Patience))
 	defer cancel()
 	select {
 	case <-ctx.Done():

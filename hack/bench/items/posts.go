@@ -1,31 +1,26 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
 	"fmt"
 	"regexp"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
 // queues counts when all feeds list new entries at once and the destination takes as few posts at a
 // time, as by default: an item that has to wait for its turn costs one write more.
-func (m *writeCount) queues(ctx context.Context) ([]row, error) {
-	progress("Counting writes: later polls, while posts have to wait for each other …")
-	_, account := newServiceObjects(m.namespace)
-	patch := fmt.Appendf(nil, `{"spec":{"maxConcurrent":%d}}`, v1alpha1.DefaultDestinationConcurrency)
-	if err := m.plane.client.Patch(ctx, account, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return nil, err
-	}
-	if err := m.plane.untilReady(ctx, m.namespace); err != nil {
+func (m *writeCount) queues(ctx context.Context) ([]figure.Row, error) {
+	rig.Progress("Counting writes: later polls, while posts have to wait for each other …")
+	if err := m.plane.LimitPosts(ctx, m.namespace, v1alpha1.DefaultDestinationConcurrency); err != nil {
 		return nil, err
 	}
 	if err := m.look(ctx); err != nil {
@@ -36,24 +31,24 @@ func (m *writeCount) queues(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows[0].bar = "" // it is for items that do not wait
+	rows[0] = rows[0].WithoutBar() // it is for items that do not wait
 	return rows, nil
 }
 
 // calls looks at what the services have seen of all items so far.
-func (m *writeCount) calls(context.Context) ([]row, error) {
+func (m *writeCount) calls(context.Context) ([]figure.Row, error) {
 	all := entriesOfAll(m.sources, m.listed)
-	asked := len(m.services.gemini.Calls())
+	asked := m.services.Calls()
 	perItem := float64(asked) / float64(len(all))
-	wrong := notPostedOnce(m.services.mastodon.Posts(), all)
-	return []row{
-		atMost("calls of the provider per item, screened and summarized by one",
+	wrong := notPostedOnce(m.services.Posts(), all)
+	return []figure.Row{
+		figure.AtMost("calls of the provider per item, screened and summarized by one",
 			fmt.Sprintf("%.2f (%d calls, %d items)", perItem, asked, len(all)), perItem, 1, ""),
 		postedOnce(wrong, len(all)),
 	}, nil
 }
 
-var articleLink = regexp.MustCompile(regexp.QuoteMeta(articles) + `\S+`)
+var articleLink = regexp.MustCompile(regexp.QuoteMeta(news.Articles) + `\S+`)
 
 // notPostedOnce counts the entries that are not in exactly one post, and the posts about no entry.
 func notPostedOnce(posts []mastodontest.Post, entries []feed.Entry) int {
@@ -75,6 +70,6 @@ func notPostedOnce(posts []mastodontest.Post, entries []feed.Entry) int {
 }
 
 // postedOnce reports for how many entries it is not true that they were posted exactly once.
-func postedOnce(wrong, entries int) row {
-	return atMost("items that were not posted exactly once", fmt.Sprintf("%d (of %d)", wrong, entries), float64(wrong), 0, "")
+func postedOnce(wrong, entries int) figure.Row {
+	return figure.AtMost("items that were not posted exactly once", fmt.Sprintf("%d (of %d)", wrong, entries), float64(wrong), 0, "")
 }

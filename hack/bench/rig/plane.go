@@ -1,7 +1,12 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package rig is what is measured, and what that needs around it: a control plane of its own, the operator inside this
+// process or as a program of its own, and stand-ins for feeds and services. It reads what these have used and counted.
+//
+// It knows no part of the measurements, no figure and no bar, and of the operator only what a user of it knows: its
+// flags, its objects, and how it is put together.
+package rig
 
 import (
 	"context"
@@ -9,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,24 +29,49 @@ import (
 	"github.com/feed-operator/feed-operator/hack/dev/controlplane"
 )
 
-// patience is how long anything that must happen is waited for before the benchmark gives up.
-const patience = 5 * time.Minute
+// Options say what is measured.
+type Options struct {
+	// Root is the folder of the checkout.
+	Root string
+	// Manager is the operator's own program.
+	Manager string
+	// Profiles is the folder for CPU profiles of the operator at work, empty where none are wanted.
+	Profiles string
+}
 
-// plane is the API server on which everything is measured.
-type plane struct {
+// Scale is how much is measured.
+type Scale struct {
+	// Items is with how many processed items memory is measured, and Sources with how many sources polling and a restart.
+	Items, Sources int
+	// Short is whether all is measured at a small size, to see that it works.
+	Short bool
+}
+
+// Of is one of two sizes: the whole one, or the short one where all is to be short.
+func (s Scale) Of(whole, short int) int {
+	if s.Short {
+		return short
+	}
+	return whole
+}
+
+// Plane is the API server on which everything is measured.
+type Plane struct {
+	options Options
 	dir     string
 	cluster *controlplane.Cluster
 	// config reaches the API server without a limit of our own, as the operator does by default.
 	config *rest.Config
 	scheme *runtime.Scheme
-	// client reads and writes without a cache.
-	client  client.WithWatch
-	version string
+	// Client reads and writes without a cache.
+	Client client.WithWatch
+	// Version of the API server.
+	Version string
 }
 
-// startPlane starts a control plane of its own in a temporary folder, with the operator's kinds.
-func startPlane(ctx context.Context, root string) (_ *plane, failed error) {
-	binaries, err := findBinaries(root)
+// Start starts a control plane of its own in a temporary folder, with the operator's kinds.
+func Start(ctx context.Context, o Options) (_ *Plane, failed error) {
+	binaries, err := findBinaries(o.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -50,13 +79,13 @@ func startPlane(ctx context.Context, root string) (_ *plane, failed error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plane{dir: dir, scheme: runtime.NewScheme()}
+	p := &Plane{options: o, dir: dir, scheme: runtime.NewScheme()}
 	defer func() {
 		if failed != nil {
-			p.stop(ctx)
+			p.Stop(ctx)
 		}
 	}()
-	progress("Starting a control plane …")
+	Progress("Starting a control plane …")
 	p.cluster, err = controlplane.Start(ctx, controlplane.Options{Binaries: binaries, Dir: dir, State: "state", Fresh: true})
 	if err != nil {
 		return nil, err
@@ -64,14 +93,14 @@ func startPlane(ctx context.Context, root string) (_ *plane, failed error) {
 	p.config = p.cluster.Admin()
 	p.config.QPS = -1
 
-	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfPathMissing: true}
+	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(o.Root, "config", "crd", "bases")}, ErrorIfPathMissing: true}
 	if _, err := envtest.InstallCRDs(p.config, crds); err != nil {
 		return nil, fmt.Errorf("install the CRDs: %w", err)
 	}
 	if err := errors.Join(clientgoscheme.AddToScheme(p.scheme), apiextensionsv1.AddToScheme(p.scheme), v1alpha1.AddToScheme(p.scheme)); err != nil {
 		return nil, err
 	}
-	if p.client, err = client.NewWithWatch(p.config, client.Options{Scheme: p.scheme}); err != nil {
+	if p.Client, err = client.NewWithWatch(p.config, client.Options{Scheme: p.scheme}); err != nil {
 		return nil, err
 	}
 	server, err := discovery.NewDiscoveryClientForConfig(p.config)
@@ -82,12 +111,15 @@ func startPlane(ctx context.Context, root string) (_ *plane, failed error) {
 	if err != nil {
 		return nil, err
 	}
-	p.version = version.GitVersion
+	p.Version = version.GitVersion
 	return p, nil
 }
 
-// stop ends the control plane and removes its data.
-func (p *plane) stop(ctx context.Context) {
+// Root is the folder of the checkout.
+func (p *Plane) Root() string { return p.options.Root }
+
+// Stop ends the control plane and removes its data.
+func (p *Plane) Stop(ctx context.Context) {
 	if p.cluster != nil {
 		p.cluster.Stop(context.WithoutCancel(ctx))
 	}
@@ -113,10 +145,10 @@ func findBinaries(root string) (controlplane.Binaries, error) {
 	return controlplane.Binaries{Dir: dir}, nil
 }
 
-// namespace makes a namespace for one measurement, so that none sees the objects of another.
-func (p *plane) namespace(ctx context.Context) (string, error) {
+// Namespace makes a namespace for one measurement, so that none sees the objects of another.
+func (p *Plane) Namespace(ctx context.Context) (string, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}
-	if err := p.client.Create(ctx, namespace); err != nil {
+	if err := p.Client.Create(ctx, namespace); err != nil {
 		return "", fmt.Errorf("create a namespace: %w", err)
 	}
 	return namespace.Name, nil

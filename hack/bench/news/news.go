@@ -1,7 +1,11 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package news makes what the operator reads and writes while it is measured: entries of the usual size, the feeds that
+// list them, the sources that read those, and items as the operator leaves them.
+//
+// It knows what the operator's objects say. It knows neither an API server nor who serves a feed, and measures nothing.
+package news
 
 import (
 	"crypto/sha256"
@@ -17,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
@@ -27,26 +32,43 @@ const (
 	summarySize = 300
 )
 
-// articles is where the entries of all feeds lead to.
-const articles = "https://news.example.com/articles/2026/04/"
+// Articles is where the entries of all feeds lead to.
+const Articles = "https://news.example.com/articles/2026/04/"
 
-// newestEntry is when the newest entry of every feed was published; the others are an hour apart.
-var newestEntry = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+// FeedLength is how many entries a feed of the usual length lists.
+const FeedLength = 20
 
-// entriesOf makes the entries of one feed, the newest first.
-func entriesOf(name string, count int) []feed.Entry {
+// ServiceName names the one AIProvider and the one FeedDestination.
+const ServiceName = "bench"
+
+// Newest is when the newest entry of every feed was published; the others are an hour apart.
+var Newest = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+
+// Entries makes the entries of one feed, the newest first.
+func Entries(name string, count int) []feed.Entry {
 	entries := make([]feed.Entry, 0, count)
 	for i := range count {
 		id := fmt.Sprintf("%s-%06d", name, count-i)
 		entries = append(entries, feed.Entry{
 			GUID:      "https://news.example.com/" + id + "?guid",
-			URL:       articles + id,
+			URL:       Articles + id,
 			Title:     prose(id, titleSize),
 			Content:   prose("Content of "+id, contentSize),
-			Published: newestEntry.Add(-time.Duration(i) * time.Hour),
+			Published: Newest.Add(-time.Duration(i) * time.Hour),
 		})
 	}
 	return entries
+}
+
+// RSS is a feed that lists entries.
+func RSS(entries []feed.Entry) []byte {
+	listed := make([]feedtest.Entry, 0, len(entries))
+	for _, entry := range entries {
+		listed = append(listed, feedtest.Entry{
+			GUID: entry.GUID, Link: entry.URL, Title: entry.Title, Content: entry.Content, Published: entry.Published,
+		})
+	}
+	return feedtest.RSS(listed)
 }
 
 // prose is text of exactly so many bytes that reads like sentences and begins with the name.
@@ -64,8 +86,8 @@ func prose(name string, size int) string {
 	return text.String()[:size-1] + "."
 }
 
-// newSource makes a FeedSource that reads a URL and works on all that the feed lists.
-func newSource(namespace, name, url string, change ...func(*v1alpha1.FeedSource)) *v1alpha1.FeedSource {
+// Source makes a FeedSource that reads a URL and works on all that the feed lists.
+func Source(namespace, name, url string, change ...func(*v1alpha1.FeedSource)) *v1alpha1.FeedSource {
 	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	source.Spec.URL = url
 	source.Spec.InitialItems = new(int32(1000))
@@ -79,36 +101,36 @@ func newSource(namespace, name, url string, change ...func(*v1alpha1.FeedSource)
 	return source
 }
 
-// newItem makes the item that the operator would make of an entry.
-func newItem(source *v1alpha1.FeedSource, entry feed.Entry) *v1alpha1.FeedItem {
+// Item makes the item that the operator would make of an entry.
+func Item(source *v1alpha1.FeedSource, entry feed.Entry) *v1alpha1.FeedItem {
 	return derive.Item(source, entry, feed.Trust{}, nil)
 }
 
-// posting names the destination, so that all summaries of the source are posted.
-func posting(source *v1alpha1.FeedSource) {
-	source.Spec.Destinations = []v1alpha1.DestinationReference{{Name: serviceName}}
+// Posting names the destination, so that all summaries of the source are posted.
+func Posting(source *v1alpha1.FeedSource) {
+	source.Spec.Destinations = []v1alpha1.DestinationReference{{Name: ServiceName}}
 }
 
-// screened names the provider, which judges and summarizes all articles of the source.
-func screened(source *v1alpha1.FeedSource) {
-	source.Spec.Providers = []v1alpha1.ProviderReference{{Name: serviceName}}
+// Screened names the provider, which judges and summarizes all articles of the source.
+func Screened(source *v1alpha1.FeedSource) {
+	source.Spec.Providers = []v1alpha1.ProviderReference{{Name: ServiceName}}
 	source.Spec.Screening = &v1alpha1.ScreeningPolicy{Criteria: "New rules, deadlines and money that concern citizens. No ceremonies, no lists of meetings."}
 }
 
-// summaryOf is a summary of the usual size.
-func summaryOf(title string) *v1alpha1.Summary {
+// Summary is a summary of the usual size.
+func Summary(title string) *v1alpha1.Summary {
 	return &v1alpha1.Summary{Text: prose("In short: "+title, summarySize), Provider: "instant", Model: "instant"}
 }
 
-// settle makes an item processed, with all that its status says then.
-func settle(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
-	summarize(item, source)
-	publish(item, source)
+// Settle makes an item processed, with all that its status says then.
+func Settle(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
+	Summarize(item, source)
+	Publish(item, source)
 }
 
-// summarize gives an item its summary, with the intents of its posts.
-func summarize(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
-	outcome := lifecycle.Outcome{Summary: summaryOf(item.Spec.Title), Destinations: source.Spec.Destinations}
+// Summarize gives an item its summary, with the intents of its posts.
+func Summarize(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
+	outcome := lifecycle.Outcome{Summary: Summary(item.Spec.Title), Destinations: source.Spec.Destinations}
 	for _, ref := range source.Spec.Destinations {
 		outcome.Intents = append(outcome.Intents, lifecycle.Intent{
 			Destination: ref.Name, TextHash: hashOf(item.Spec.Title), Timeout: v1alpha1.DefaultDestinationTimeout,
@@ -117,8 +139,8 @@ func summarize(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
 	lifecycle.Settle(item, outcome, backoff.Of(source), time.Now())
 }
 
-// publish gives an item the results of its posts.
-func publish(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
+// Publish gives an item the results of its posts.
+func Publish(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) {
 	for _, ref := range source.Spec.Destinations {
 		id := strconv.FormatInt(item.Spec.PublishedTime.UnixMilli()<<16, 10)
 		lifecycle.SettleDelivery(item, lifecycle.DeliveryOutcome{

@@ -1,11 +1,12 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package rig
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -17,31 +18,35 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
-// The operator's own defaults, but for the requests to one host (see feeds).
+// The operator's own defaults, but for the requests to one host (see Feeds).
 const (
 	itemWorkers     = 128
 	pollWorkers     = 32
 	requestsPerHost = 1000
 )
 
+// FeedsOnOneHost is the flag that lets the operator's program poll Feeds as the operator in this process does.
+var FeedsOnOneHost = fmt.Sprintf("--requests-per-host=%d", requestsPerHost)
+
 // loopback is all that the operator may reach, beside the public addresses that nothing here names.
 var loopback = netip.MustParsePrefix("127.0.0.0/8")
 
-// operator is one that works inside this process, on one namespace.
-type operator struct {
+// Operator is one that works inside this process, on one namespace.
+type Operator struct {
 	manager ctrl.Manager
 	cancel  context.CancelFunc
 	ended   chan error
 }
 
-// startOperator starts an operator as cmd/manager does, with a clock and a summarizer of ours.
-func startOperator(ctx context.Context, p *plane, namespace string, clock clock.WithDelayedExecution, builtin provider.Provider) (*operator, error) {
+// StartOperator starts an operator as cmd/manager does, with a clock and a summarizer of ours.
+func StartOperator(ctx context.Context, p *Plane, namespace string, clock clock.WithDelayedExecution, builtin provider.Provider) (*Operator, error) {
 	manager, err := ctrl.NewManager(p.config, ctrl.Options{
 		Scheme:     p.scheme,
 		Cache:      controllers.CacheOptions(namespace),
@@ -68,13 +73,13 @@ func startOperator(ctx context.Context, p *plane, namespace string, clock clock.
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	o := &operator{manager: manager, cancel: cancel, ended: make(chan error, 1)}
+	o := &Operator{manager: manager, cancel: cancel, ended: make(chan error, 1)}
 	go func() { o.ended <- manager.Start(ctx) }()
 	return o, nil
 }
 
-// untilUp waits until the operator has read what there is, and works.
-func (o *operator) untilUp(ctx context.Context) error {
+// UntilUp waits until the operator has read what there is, and works.
+func (o *Operator) UntilUp(ctx context.Context) error {
 	select {
 	case <-o.manager.Elected(): // it runs without election: this is when its work begins
 	case <-ctx.Done():
@@ -86,36 +91,37 @@ func (o *operator) untilUp(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the operator and waits until it has ended.
-func (o *operator) stop() error {
+// Stop ends the operator and waits until it has ended.
+func (o *Operator) Stop() error {
 	o.cancel()
 	return <-o.ended
 }
 
-// instant is a provider that costs nothing, so that what is left is the operator's own work.
-type instant struct{}
+// Instant is a provider that costs nothing, so that what is left is the operator's own work.
+type Instant struct{}
 
 // Generate implements provider.Provider.
-func (instant) Generate(_ context.Context, request provider.Request) (provider.Response, error) {
-	return provider.Response{Summary: summaryOf(request.Title).Text, Model: "instant"}, nil
+func (Instant) Generate(_ context.Context, request provider.Request) (provider.Response, error) {
+	return provider.Response{Summary: news.Summary(request.Title).Text, Model: "instant"}, nil
 }
 
-// aheadClock is the real clock, put forward.
-type aheadClock struct {
+// AheadClock is the real clock, put forward.
+type AheadClock struct {
 	clock.RealClock
 	ahead atomic.Int64
 }
 
 // Now implements clock.PassiveClock.
-func (c *aheadClock) Now() time.Time { return c.RealClock.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *AheadClock) Now() time.Time { return c.RealClock.Now().Add(time.Duration(c.ahead.Load())) }
 
 // Since implements clock.PassiveClock.
-func (c *aheadClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c *AheadClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-func (c *aheadClock) putForward(by time.Duration) { c.ahead.Add(int64(by)) }
+// PutForward puts the clock forward.
+func (c *AheadClock) PutForward(by time.Duration) { c.ahead.Add(int64(by)) }
 
-// reconciles counts the reconciles of the operators in this process so far, by controller.
-func reconciles() (map[string]float64, error) {
+// Reconciles counts the reconciles of the operators in this process so far, by controller.
+func Reconciles() (map[string]float64, error) {
 	families, err := metrics.Registry.Gather()
 	if err != nil {
 		return nil, err

@@ -1,23 +1,22 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package crowds
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
-// measureRestart stops and starts an operator that polls thousands of feeds, and looks at when they
+// Restart stops and starts an operator that polls thousands of feeds, and looks at when they
 // are polled then: none early, none twice, none late, and a new source at once.
-func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
-	if missing := crowdsNeed(); missing != "" {
-		return []row{note("polls after a restart", "%s", missing)}, nil
-	}
-	crowd, err := newCrowd(ctx, p, o)
+func Restart(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
+	crowd, err := newCrowd(ctx, p, s.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -25,16 +24,16 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err := crowd.start(ctx); err != nil {
 		return nil, err
 	}
-	progress("First polls of %d sources …", o.sources)
+	rig.Progress("First polls of %d sources …", s.Sources)
 	if err := crowd.untilPolled(ctx); err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, pollInterval); err != nil { // one round as usual
+	if err := rig.Pause(ctx, pollInterval); err != nil { // one round as usual
 		return nil, err
 	}
 
-	progress("A restart with %d sources, and two rounds after it …", o.sources)
-	crowd.manager.stop(ctx)
+	rig.Progress("A restart with %d sources, and two rounds after it …", s.Sources)
+	crowd.manager.Stop(ctx)
 	stopped := time.Now()
 	if err := crowd.start(ctx); err != nil {
 		return nil, err
@@ -43,8 +42,8 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, 2*pollInterval+pollInterval/2); err != nil {
-		return nil, crowd.manager.explain(err)
+	if err := rig.Pause(ctx, 2*pollInterval+pollInterval/2); err != nil {
+		return nil, crowd.manager.Explain(err)
 	}
 	sources, err := crowd.sources(ctx)
 	if err != nil {
@@ -54,30 +53,30 @@ func measureRestart(ctx context.Context, p *plane, o options) ([]row, error) {
 	for i := range sources {
 		uids[sources[i].Name] = string(sources[i].UID)
 	}
-	times, seen := crowd.hosts.times(), punctuality{}
-	for number, polls := range times[:o.sources] {
+	times, seen := crowd.hosts.Times(), punctuality{}
+	for number, polls := range times[:s.Sources] {
 		seen.add(uids[memberName(number)], polls, stopped)
 	}
-	return append(seen.rows(o.sources, time.Now()),
-		note("from the creation of a source just after the restart until its first poll", "%s", fresh.Round(10*time.Millisecond))), nil
+	return append(seen.rows(s.Sources, time.Now()),
+		figure.Note("from the creation of a source just after the restart until its first poll", "%s", fresh.Round(10*time.Millisecond))), nil
 }
 
 // newcomer creates one more source, and returns how long it took until its feed was asked for.
 func (c *crowd) newcomer(ctx context.Context) (time.Duration, error) {
-	number := c.hosts.more()
+	number := c.hosts.More()
 	created := time.Now()
 	if err := c.create(ctx, number); err != nil {
 		return 0, err
 	}
 	var polled time.Time
-	err := until(ctx, func(context.Context) (bool, error) {
-		if polls := c.hosts.times()[number]; len(polls) > 0 {
+	err := rig.Until(ctx, func(context.Context) (bool, error) {
+		if polls := c.hosts.Times()[number]; len(polls) > 0 {
 			polled = polls[0]
 		}
 		return !polled.IsZero(), nil
 	})
 	if err != nil {
-		return 0, c.manager.explain(fmt.Errorf("a source that was created after the restart is not polled: %w", err))
+		return 0, c.manager.Explain(fmt.Errorf("a source that was created after the restart is not polled: %w", err))
 	}
 	return polled.Sub(created), nil
 }
@@ -156,18 +155,18 @@ func (p *punctuality) judge(end time.Time, grace time.Duration) (v verdicts) {
 }
 
 // rows shows how punctual the polls were.
-func (p *punctuality) rows(sources int, end time.Time) []row {
+func (p *punctuality) rows(sources int, end time.Time) []figure.Row {
 	const grace = 5 * time.Second
 	v := p.judge(end, grace)
-	count := func(what string, n int) row { return atMost(what, fmt.Sprint(n), float64(n), 0, "") }
-	rows := []row{
+	count := func(what string, n int) figure.Row { return figure.AtMost(what, fmt.Sprint(n), float64(n), 0, "") }
+	rows := []figure.Row{
 		count(fmt.Sprintf("polls after a restart with %d sources that were early (of %d)", sources, v.polls), v.early),
 		count("slots after the restart that were missed", v.missed),
-		atMost("the latest poll, after its slot", v.late.Round(time.Millisecond).String(), v.late.Seconds(), grace.Seconds(), " s"),
-		note("the earliest poll, after its slot", "%s", v.margin.Round(100*time.Microsecond)),
+		figure.AtMost("the latest poll, after its slot", v.late.Round(time.Millisecond).String(), v.late.Seconds(), grace.Seconds(), " s"),
+		figure.Note("the earliest poll, after its slot", "%s", v.margin.Round(100*time.Microsecond)),
 	}
 	if len(v.lateness) > 0 {
-		rows = append(rows, note("the median", "%s", median(v.lateness).Round(100*time.Microsecond)))
+		rows = append(rows, figure.Note("the median", "%s", figure.Median(v.lateness).Round(100*time.Microsecond)))
 	}
 	return rows
 }

@@ -1,21 +1,27 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package crowds measures what it takes to read feeds that are each on a host of their own: thousands that are polled,
+// also over a restart of the operator, and some that are made to hurt who reads them.
+//
+// It looks at the operator's own program from outside, by its process, its objects, and when the feeds were asked for. It
+// starts and counts through package rig, and knows nothing of other measurements.
+package crowds
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/news"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
 // pollInterval of the sources of a crowd: the shortest that there is, so that a minute shows a whole round.
@@ -26,22 +32,22 @@ const crowdPatience = 20 * time.Minute
 
 // crowd is many sources, each with a host of its own, and the operator's own program that polls them.
 type crowd struct {
-	plane     *plane
-	options   options
+	plane     *rig.Plane
+	size      int
 	namespace string
-	hosts     *hosts
-	manager   *managerProcess
+	hosts     *rig.Hosts
+	manager   *rig.Manager
 }
 
 // newCrowd creates the sources, with no operator yet. Their feeds list the same entries, none of which
 // becomes an item at the first poll.
-func newCrowd(ctx context.Context, p *plane, o options) (_ *crowd, failed error) {
-	namespace, err := p.namespace(ctx)
+func newCrowd(ctx context.Context, p *rig.Plane, size int) (_ *crowd, failed error) {
+	namespace, err := p.Namespace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &crowd{plane: p, options: o, namespace: namespace}
-	if c.hosts, err = serveHosts(ctx, o.sources); err != nil {
+	c := &crowd{plane: p, size: size, namespace: namespace}
+	if c.hosts, err = rig.ServeHosts(ctx, size); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -49,28 +55,20 @@ func newCrowd(ctx context.Context, p *plane, o options) (_ *crowd, failed error)
 			c.close(ctx)
 		}
 	}()
-	c.hosts.publish(entriesOf("crowd", feedLength))
+	c.hosts.Publish(news.Entries("crowd", news.FeedLength))
 
-	progress("Creating %d sources …", o.sources)
-	const concurrency = 32
-	group, grouped := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
-	for i := range o.sources {
-		if grouped.Err() != nil {
-			break
-		}
-		group.Go(func() error { return c.create(grouped, i) })
-	}
-	return c, group.Wait()
+	rig.Progress("Creating %d sources …", size)
+	const atOnce = 32
+	return c, rig.Each(ctx, size, atOnce, c.create)
 }
 
 // create creates the source of that number.
 func (c *crowd) create(ctx context.Context, number int) error {
-	source := newSource(c.namespace, memberName(number), c.hosts.url(number), func(source *v1alpha1.FeedSource) {
+	source := news.Source(c.namespace, memberName(number), c.hosts.URL(number), func(source *v1alpha1.FeedSource) {
 		source.Spec.InitialItems = new(int32(0))
 		source.Spec.Interval = &metav1.Duration{Duration: pollInterval}
 	})
-	if err := c.plane.client.Create(ctx, source); err != nil {
+	if err := c.plane.Client.Create(ctx, source); err != nil {
 		return fmt.Errorf("create a FeedSource: %w", err)
 	}
 	return nil
@@ -80,22 +78,22 @@ func memberName(number int) string { return fmt.Sprintf("source-%05d", number) }
 
 // start starts the operator.
 func (c *crowd) start(ctx context.Context) (err error) {
-	c.manager, err = startManager(ctx, c.plane, c.options, c.namespace)
+	c.manager, err = rig.StartManager(ctx, c.plane, c.namespace)
 	return err
 }
 
 // close ends the operator and the feeds.
 func (c *crowd) close(ctx context.Context) {
 	if c.manager != nil {
-		c.manager.stop(ctx)
+		c.manager.Stop(ctx)
 	}
-	c.hosts.close()
+	c.hosts.Close()
 }
 
 // sources lists the sources as they are.
 func (c *crowd) sources(ctx context.Context) ([]v1alpha1.FeedSource, error) {
 	var list v1alpha1.FeedSourceList
-	err := c.plane.client.List(ctx, &list, client.InNamespace(c.namespace))
+	err := c.plane.Client.List(ctx, &list, client.InNamespace(c.namespace))
 	return list.Items, err
 }
 
@@ -121,7 +119,7 @@ func (c *crowd) untilEach(ctx context.Context, what string, is func(*v1alpha1.Fe
 		return left == 0, nil
 	})
 	if err != nil {
-		return c.manager.explain(fmt.Errorf("%d sources are not %s: %w", left, what, errors.Join(err, busy)))
+		return c.manager.Explain(fmt.Errorf("%d sources are not %s: %w", left, what, errors.Join(err, busy)))
 	}
 	return nil
 }
@@ -136,8 +134,8 @@ type cost struct {
 	took   time.Duration
 	polls  int
 	cpu    time.Duration
-	writes apiWrites
-	memory memory
+	writes rig.APIWrites
+	memory rig.Memory
 }
 
 // perSecond is how many polls were made with one second of a core.
@@ -145,39 +143,31 @@ func (c cost) perSecond() float64 { return float64(c.polls) / max(c.cpu, time.Mi
 
 // measure measures what the operator spends while something happens.
 func (c *crowd) measure(ctx context.Context, happens func(context.Context) error) (spent cost, _ error) {
-	writes, err := c.plane.apiWrites(ctx)
+	writes, err := c.plane.APIWrites(ctx)
 	if err != nil {
 		return cost{}, err
 	}
-	cpu, err := c.manager.cpu()
+	cpu, err := c.manager.CPU()
 	if err != nil {
 		return cost{}, err
 	}
 	began := time.Now()
-	polls := c.hosts.total()
+	polls := c.hosts.Total()
 	if err := happens(ctx); err != nil {
 		return cost{}, err
 	}
 	spent.took = time.Since(began)
-	spent.polls = c.hosts.total() - polls
-	if spent.cpu, err = c.manager.cpu(); err != nil {
+	spent.polls = c.hosts.Total() - polls
+	if spent.cpu, err = c.manager.CPU(); err != nil {
 		return cost{}, err
 	}
 	spent.cpu -= cpu
-	if spent.memory, err = c.manager.memory(); err != nil {
+	if spent.memory, err = c.manager.Memory(); err != nil {
 		return cost{}, err
 	}
-	spent.writes, err = c.plane.apiWrites(ctx)
-	spent.writes = spent.writes.since(writes)
-	progress("  %d polls in %s, %.2f s of a core, %d API writes, %.0f MB",
-		spent.polls, spent.took.Round(time.Second), spent.cpu.Seconds(), spent.writes.total(), megabytes(spent.memory.resident))
+	spent.writes, err = c.plane.APIWrites(ctx)
+	spent.writes = spent.writes.Since(writes)
+	rig.Progress("  %d polls in %s, %.2f s of a core, %d API writes, %.0f MB",
+		spent.polls, spent.took.Round(time.Second), spent.cpu.Seconds(), spent.writes.Total(), figure.Megabytes(spent.memory.Resident))
 	return spent, err
-}
-
-// crowdsNeed returns what is missing to measure a crowd, empty when nothing is.
-func crowdsNeed() string {
-	if runtime.GOOS != linux {
-		return "not measured: it needs Linux, where all of 127.0.0.0/8 is this machine"
-	}
-	return ""
 }

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -29,15 +31,12 @@ var textSamples = []textSample{
 	{"Japanese", "ja-ministry-survey.txt", 480},
 }
 
-// measureText measures what it takes to summarize a text without a model, and to see that it is an article.
-func measureText(ctx context.Context, _ *plane, o options) (rows []row, _ error) {
-	rounds := 2_000
-	if o.short {
-		rounds = 100
-	}
+// Text measures what it takes to summarize a text without a model, and to see that it is an article.
+func Text(ctx context.Context, p *rig.Plane, s rig.Scale) (rows []figure.Row, _ error) {
+	rounds := s.Of(2_000, 100)
 	for _, sample := range textSamples {
-		progress("Summarizing the same %s text %d times …", sample.language, rounds)
-		request, err := sample.read(o.root)
+		rig.Progress("Summarizing the same %s text %d times …", sample.language, rounds)
+		request, err := sample.read(p.Root())
 		if err != nil {
 			return nil, err
 		}
@@ -83,18 +82,18 @@ func (t textSample) read(root string) (provider.Request, error) {
 	return provider.Request{Title: strings.TrimSpace(parts[0]), Text: parts[2], MaxCharacters: v1alpha1.DefaultMaxCharacters}, nil
 }
 
-func inTime(what string, cost float64) row {
-	return atMost(what, fmt.Sprintf("%.2f ms", cost), cost, mostForText, " ms")
+func inTime(what string, cost float64) figure.Row {
+	return figure.AtMost(what, fmt.Sprintf("%.2f ms", cost), cost, mostForText, " ms")
 }
 
 // costOf is the processor time of this process for each round of work on a text of so many bytes, in milliseconds for textSize of them.
 func costOf(rounds, size int, work func() error) (float64, error) {
-	used := cpuUsed()
+	used := rig.CPUUsed()
 	for range rounds {
 		if err := work(); err != nil {
 			return 0, err
 		}
 	}
-	spent := cpuUsed().since(used).self
+	spent := rig.CPUUsed().Since(used).Self
 	return spent.Seconds() * 1000 / float64(rounds) * textSize / float64(size), nil
 }

@@ -1,13 +1,16 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package items
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/feed-operator/feed-operator/hack/bench/figure"
+	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
 // speed is how one run went.
@@ -20,15 +23,15 @@ type speed struct {
 }
 
 func measureSpeed(items int, work func() error) (speed, error) {
-	start, used := time.Now(), cpuUsed()
+	start, used := time.Now(), rig.CPUUsed()
 	if err := work(); err != nil {
 		return speed{}, err
 	}
-	took, cpu := time.Since(start), cpuUsed().since(used)
+	took, cpu := time.Since(start), rig.CPUUsed().Since(used)
 	return speed{
 		rate:   float64(items) / took.Seconds(),
-		own:    cpu.self / time.Duration(items),
-		server: cpu.server / time.Duration(items),
+		own:    cpu.Self / time.Duration(items),
+		server: cpu.Server / time.Duration(items),
 	}, nil
 }
 
@@ -40,7 +43,7 @@ func (s speeds) median(of func(speed) float64) float64 {
 	for _, run := range s {
 		figures = append(figures, of(run))
 	}
-	return median(figures)
+	return figure.Median(figures)
 }
 
 // ratio is the median of the rounds' ratios, each to the mean of the base's runs just before and just
@@ -50,7 +53,7 @@ func (s speeds) ratio(base speeds, of func(speed) float64) float64 {
 	for i := range s {
 		ratios = append(ratios, 2*of(s[i])/(of(base[i])+of(base[i+1])))
 	}
-	return median(ratios)
+	return figure.Median(ratios)
 }
 
 func (s speeds) String() string {
