@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/article"
 	"github.com/feed-operator/feed-operator/internal/attempt"
 	"github.com/feed-operator/feed-operator/internal/backoff"
+	"github.com/feed-operator/feed-operator/internal/batches"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
@@ -207,8 +208,11 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := itemcache.Index(ctx, manager.GetFieldIndexer()); err != nil {
 		return err
 	}
-	batches := &batching.Reconciler{Schedule: plan, Waker: waker, Batches: &delivery.Batcher{Engine: posts}}
-	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, batches} {
+	sending := &batching.Reconciler{Schedule: plan, Waker: waker, Batches: &batches.Batcher{
+		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Schedule: plan, Waker: waker, Services: known,
+		InPlace: options.InPlace, Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
+	}}
+	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, sending} {
 		if err := controller.SetupWithManager(manager); err != nil {
 			return err
 		}

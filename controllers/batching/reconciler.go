@@ -4,7 +4,7 @@
 // Package batching is the controller of batches: it has the items of a FeedDestination sent several at a time, where its spec asks for that, and
 // goes on with batches that were begun.
 //
-// What is done is in internal/delivery, Batcher; it only says when to look.
+// What is done is in internal/batches; it only says when to look.
 package batching
 
 import (
@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/delivery"
+	"github.com/feed-operator/feed-operator/internal/batches"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -25,7 +25,7 @@ import (
 type Reconciler struct {
 	Schedule *schedule.Schedule
 	Waker    *queue.Waker
-	Batches  *delivery.Batcher
+	Batches  *batches.Batcher
 }
 
 // workers is how many destinations are looked at at once: the requests themselves are made apart from that.

@@ -25,8 +25,8 @@ type observedIntents struct {
 	items map[types.NamespacedName]map[string]observation // by destination
 }
 
-// clockTolerance is how exactly a clock shows the API server's time.
-const clockTolerance = 2 * time.Second
+// ClockTolerance is how exactly a clock shows the API server's time.
+const ClockTolerance = 2 * time.Second
 
 // observation is when an intent was seen first, and the first of those that were not settled before it.
 type observation struct {
@@ -90,7 +90,7 @@ func (s *observedIntents) remaining(item *v1alpha1.FeedItem, row *v1alpha1.Deliv
 	if !lifecycle.Announced(row) {
 		return 0
 	}
-	return s.observation(item, row, clock).at + timeout + lifecycle.SettleTime - clockTolerance - apiclock.PassedBy(clock)
+	return s.observation(item, row, clock).at + timeout + lifecycle.SettleTime - ClockTolerance - apiclock.PassedBy(clock)
 }
 
 // since is for how long this process has known that a delivery may have been published.

@@ -487,7 +487,7 @@ func TestAnIntentOfAnotherClockIsNotTouchedEarly(t *testing.T) {
 		}
 		return len(posts)
 	}
-	settled := 30*time.Second + lifecycle.SettleTime - clockTolerance
+	settled := 30*time.Second + lifecycle.SettleTime - ClockTolerance
 	if due() != 0 {
 		t.Error("it is looked for at once")
 	}

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package batches
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
@@ -29,8 +30,8 @@ import (
 type draft struct {
 	v1alpha1.Batch
 	records []json.RawMessage
-	// posts hold the entries of the members of a new one.
-	posts []*post
+	// prepared are the members of a new one, for which their entries are held.
+	prepared []*delivery.Prepared
 }
 
 // waiting are the items that are to be sent to a destination and are in no batch: first those that were tried before, in the order of
@@ -129,7 +130,7 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 			break
 		}
 		if err := b.add(ctx, made, cached, live, line); err != nil {
-			b.release(made.posts)
+			release(made.prepared)
 			return nil, err
 		}
 	}
@@ -137,8 +138,8 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 		packed, err := batch.Pack(made.records)
 		if errors.Is(err, batch.ErrTooLarge) && len(made.Members) > 1 {
 			half := len(made.Members) / 2
-			b.release(made.posts[half:])
-			made.Members, made.records, made.posts = made.Members[:half], made.records[:half], made.posts[:half]
+			release(made.prepared[half:])
+			made.Members, made.records, made.prepared = made.Members[:half], made.records[:half], made.prepared[:half]
 			continue
 		}
 		if err == nil {
@@ -146,7 +147,7 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 			err = b.keep(ctx, live, made.Key, packed)
 		}
 		if err != nil {
-			b.release(made.posts)
+			release(made.prepared)
 			return nil, err
 		}
 		return made, nil
@@ -154,63 +155,36 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 	return nil, nil
 }
 
-// add reads an item and adds it to a batch, unless something else is to be done with it, which is then seen to.
+// add reads an item and adds it to a batch, unless it goes another way.
 func (b *Batcher) add(ctx context.Context, made *draft, cached *v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line) error {
-	name := client.ObjectKeyFromObject(cached)
 	item := &v1alpha1.FeedItem{}
-	if err := b.Live.Get(ctx, name, item); err != nil || item.UID != cached.UID || !b.waits(item, live) {
+	if err := b.Live.Get(ctx, client.ObjectKeyFromObject(cached), item); err != nil || item.UID != cached.UID || !b.waits(item, live) {
 		return client.IgnoreNotFound(err)
 	}
-	source, err := itemcache.SourceOf(ctx, b.Client, item)
-	if err != nil || source == nil || source.Spec.Suspend {
+	prepared, err := b.Items.Prepare(ctx, item, line)
+	if err != nil || prepared == nil {
 		return err
 	}
-	to := *line
-	p := &post{Line: &to, source: source}
-	if p.memory, err = b.Posted.At(ctx, line.Target); err != nil {
-		return err
-	}
-	before, heldBy, err := b.postedBefore(ctx, p, item, source)
-	switch {
-	case err != nil:
-		return err
-	case !source.Delivers(live.Name), before != nil, heldBy != "", p.doubt != nil: // it goes its own way
-		b.Waker.ItemLater(name, 0)
-		return nil
-	}
-	row := lifecycle.RowOf(item, live.Name)
-	body, err := b.compose(p, item, source)
+	sent, err := batch.Record(prepared.Body, prepared.Key)
 	if err != nil {
-		result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: p.failed(err, b.Clock.Now()), at: b.Clock.Now()}
-		_, err = b.Results.WriteResult(ctx, item, result)
-		return client.IgnoreNotFound(err)
-	}
-	sent, err := batch.Record(body.Text, row.Key)
-	if err != nil {
+		prepared.Release()
 		return err
 	}
-	p.publication = body
-	if _, mine := p.hold(item, source, b.Clock.Now()); !mine {
-		b.Waker.ItemLater(name, heldRecheckInterval)
-		return nil
-	}
-	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: row.Key})
-	made.records, made.posts = append(made.records, sent), append(made.posts, p)
+	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: prepared.Key})
+	made.records, made.prepared = append(made.records, sent), append(made.prepared, prepared)
 	return nil
 }
 
-// release gives up what a batch holds that is not sent.
-func (b *Batcher) release(posts []*post) {
-	for _, p := range posts {
-		if p.holds != "" {
-			p.memory.CancelReservation(p.holds)
-		}
+// release gives up items of a batch that are not sent.
+func release(prepared []*delivery.Prepared) {
+	for _, one := range prepared {
+		one.Release()
 	}
 }
 
 // drop gives up a batch that was not announced.
 func (b *Batcher) drop(ctx context.Context, live *v1alpha1.FeedDestination, made *draft) {
-	b.release(made.posts)
+	release(made.prepared)
 	if err := b.forget(ctx, live, made.Key); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to remove the records of a batch", "destination", live.Name)
 	}

@@ -1,7 +1,12 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+// Package batches sends the items of a destination several at a time: it finds out which ones wait, announces a batch of them, sends it, and has the
+// result of each written.
+//
+// It knows destinations and batches; what is sent of an item, and what is written on one, is that of any delivery (delivery.Batched). What
+// becomes of a batch follows from package batch alone.
+package batches
 
 import (
 	"context"
@@ -12,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,13 +26,16 @@ import (
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/batch"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/services"
 )
 
 // Batcher sends the items of a destination several at a time. One patch of the destination's status, which is lost where somebody else was
@@ -35,10 +44,21 @@ import (
 //
 // Read Work for what is done next, send for a request, and handOut for the results of the items.
 type Batcher struct {
-	*Engine
+	Clock    clock.WithDelayedExecution
+	Client   client.Client
+	Live     client.Reader
+	Writes   *itemwrites.Writes
+	Schedule *schedule.Schedule
+	Waker    *queue.Waker
+	Services *services.Services
+	InPlace  backoff.InPlace
+	// Requests are what is under way.
+	Requests posting.Work
+	// Items makes what is sent of items, and writes what has become of them.
+	Items delivery.Batched
 
 	mu sync.Mutex
-	// seen is since when this process has known of the requests that are announced, by batch: as observedIntents does for items.
+	// seen is since when this process has known of the requests that are announced, by batch: as package delivery does for items.
 	seen map[string]announcement
 	// handed are the members whose results are on their items.
 	handed map[types.UID]bool
@@ -46,6 +66,9 @@ type Batcher struct {
 
 // errNothingToSend means that what waits cannot be sent just now.
 var errNothingToSend = errors.New("nothing to send")
+
+// recheckInterval is when a destination is looked at again of whose items none could be sent.
+const recheckInterval = 5 * time.Second
 
 // announcement is when a request that ends at a time was seen first.
 type announcement struct {
@@ -59,7 +82,7 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 	if err := b.Client.Get(ctx, name, &described); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Engine.Work.UnderWay(&described, name.Name) {
+	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Requests.UnderWay(&described, name.Name) {
 		return ctrl.Result{}, nil
 	}
 	live := &v1alpha1.FeedDestination{}
@@ -99,7 +122,7 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 			return queue.RequeueAt(now, now.Add(time.Second)), nil
 		}
 	}
-	b.Engine.Work.Begin(ctx, turn, live, line, func(line *posting.Line) time.Duration { return b.work(ctx, name, line) },
+	b.Requests.Begin(ctx, turn, live, line, func(line *posting.Line) time.Duration { return b.work(ctx, name, line) },
 		func(after time.Duration) { b.Waker.BatchLater(name, after) })
 	return ctrl.Result{}, nil
 }
@@ -181,7 +204,7 @@ func (b *Batcher) remaining(of *v1alpha1.Batch, timeout time.Duration) time.Dura
 		seen = announcement{*of.NotAfter, apiclock.PassedBy(b.Clock)}
 		b.seen[of.Key] = seen
 	}
-	return seen.at + timeout + lifecycle.SettleTime - clockTolerance - apiclock.PassedBy(b.Clock)
+	return seen.at + timeout + lifecycle.SettleTime - delivery.ClockTolerance - apiclock.PassedBy(b.Clock)
 }
 
 // work hands out results, and makes one request if one is due. It returns when to look again.
@@ -214,7 +237,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 		case apierrors.IsConflict(err): // somebody else was faster
 			return time.Millisecond
 		case errors.Is(err, errNothingToSend):
-			return heldRecheckInterval
+			return recheckInterval
 		}
 		log.Error(err, "Failed to send a batch")
 		return posting.AfterError

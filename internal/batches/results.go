@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package batches
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/batch"
-	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -75,31 +74,7 @@ func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid ty
 	if err := b.Live.Get(ctx, name, item); err != nil || item.UID != uid {
 		return client.IgnoreNotFound(err)
 	}
-	if row := lifecycle.RowOf(item, line.Destination); row == nil || row.Ended() {
-		return nil // it is on the item already
-	}
-	source, err := itemcache.SourceOf(ctx, b.Client, item)
-	if err != nil {
-		return err
-	}
-	if source == nil { // it is being deleted, and its items with it
-		source = &v1alpha1.FeedSource{}
-		source.Namespace, source.Name = item.Namespace, item.Spec.SourceRef.Name
-	}
-	to := *line
-	p := &post{Line: &to, source: source, holds: uid}
-	if p.memory, err = b.Posted.At(ctx, line.Target); err != nil {
-		return err
-	}
-	b.remember(ctx, item, p, &outcome)
-	outcome.Token = lifecycle.Token(item)
-	result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: outcome, at: b.Clock.Now()}
-	if _, err := result.Write(ctx, item, record.TriesInPlace); client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	p.memory.CancelReservation(uid)
-	b.Waker.ItemLater(name, 0)
-	return nil
+	return b.Items.Record(ctx, item, line, outcome)
 }
 
 // forgetEnded removes the batches of a destination that are finished, and what was sent of them.

@@ -1,0 +1,98 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/record"
+)
+
+// Batched is what those who send several items at a time need of the engine: what is sent of an item, and that its result is written as that
+// of any delivery.
+type Batched struct{ *Engine }
+
+// Prepared is an item that is about to be sent together with others.
+type Prepared struct {
+	// Body is what is sent of it, and Key its idempotency key.
+	Body, Key string
+	post      *post
+}
+
+// Release gives up the item's entry, which was held for it: it is not sent.
+func (p *Prepared) Release() { p.post.memory.CancelReservation(p.post.holds) }
+
+// Prepare makes what is sent of a live item by a way to its destination, and holds its entry for it. It returns nil for one that goes another way,
+// which is seen to: it was posted before, is posted as another item, is not wanted any more, or cannot be sent at all.
+func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *posting.Line) (*Prepared, error) {
+	source, err := itemcache.SourceOf(ctx, b.Client, item)
+	if err != nil || source == nil || source.Spec.Suspend {
+		return nil, err
+	}
+	p := batchedPost(line, source)
+	if p.memory, err = b.Posted.At(ctx, line.Target); err != nil {
+		return nil, err
+	}
+	name := client.ObjectKeyFromObject(item)
+	before, heldBy, err := b.postedBefore(ctx, p, item, source)
+	switch {
+	case err != nil:
+		return nil, err
+	case !source.Delivers(line.Destination), before != nil, heldBy != "", p.doubt != nil:
+		b.Waker.ItemLater(name, 0)
+		return nil, nil
+	}
+	if p.publication, err = b.compose(p, item, source); err != nil {
+		result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: p.failed(err, b.Clock.Now()), at: b.Clock.Now()}
+		_, err = b.Results.WriteResult(ctx, item, result)
+		return nil, client.IgnoreNotFound(err)
+	}
+	if _, mine := p.hold(item, source, b.Clock.Now()); !mine {
+		b.Waker.ItemLater(name, heldRecheckInterval)
+		return nil, nil
+	}
+	return &Prepared{Body: p.publication.Text, Key: lifecycle.RowOf(item, line.Destination).Key, post: p}, nil
+}
+
+// Record writes on a live item what has become of it at a destination, and remembers it there. What is on the item already changes nothing.
+func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *posting.Line, outcome lifecycle.DeliveryOutcome) error {
+	row := lifecycle.RowOf(item, line.Destination)
+	if row == nil || row.Ended() {
+		return nil
+	}
+	source, err := itemcache.SourceOf(ctx, b.Client, item)
+	if err != nil {
+		return err
+	}
+	if source == nil { // it is being deleted, and its items with it
+		source = &v1alpha1.FeedSource{}
+		source.Namespace, source.Name = item.Namespace, item.Spec.SourceRef.Name
+	}
+	p := batchedPost(line, source)
+	p.holds = item.UID
+	if p.memory, err = b.Posted.At(ctx, line.Target); err != nil {
+		return err
+	}
+	b.remember(ctx, item, p, &outcome)
+	outcome.Token = lifecycle.Token(item)
+	result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: outcome, at: b.Clock.Now()}
+	if _, err := result.Write(ctx, item, record.TriesInPlace); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	p.memory.CancelReservation(item.UID)
+	b.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
+	return nil
+}
+
+// batchedPost is the post of an item that takes the way of the batch that it is in.
+func batchedPost(line *posting.Line, source *v1alpha1.FeedSource) *post {
+	own := *line
+	return &post{Line: &own, source: source}
+}
