@@ -193,6 +193,17 @@ func TestRepairLeavesOutLargeExtensions(t *testing.T) {
 	}
 }
 
+// R1.6: more dates than the entries of a feed can have do not reach the parser, which tries a hundred forms of each.
+func TestRepairLeavesOutDatesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const most = 3 * feedxml.MaxEntries
+	body := rssWith("<item><title>A</title>" + strings.Repeat("<pubDate>1</pubDate>", 2*most) + "</item>")
+	repaired, _, damage := feedxml.Repair([]byte(body))
+	if got := bytes.Count(repaired, []byte("<pubDate>")); damage != nil || got != most {
+		t.Errorf("%d dates are left, want %d, damage %v", got, most, damage)
+	}
+}
+
 // R1.6: passes over a large document are few, however many errors it has near its end; what stands before the first that is
 // left is used. A small one is repaired all the same.
 func TestALargeDocumentIsRepairedInFewPasses(t *testing.T) {

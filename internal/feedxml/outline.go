@@ -29,6 +29,7 @@ const (
 	maxNamespaces      = 32
 	maxAttributes      = 256
 	maxExtensionTokens = 256
+	maxDates           = 3 * MaxEntries
 	// In bytes: names of elements with their prefixes, prefixes and names of namespaces. Each is looked through again with each element
 	// that it concerns.
 	maxName      = 256
@@ -146,6 +147,7 @@ type scanner struct {
 	rootSpace  string
 	open       []element
 	elements   int
+	dates      int
 	namespaces int
 	base       int    // of all that is open
 	based      int    // what the copies of it may take, in bytes
@@ -330,9 +332,11 @@ func (s *scanner) end(at span) (done bool, err error) {
 		// Else the parser takes the end tag of the outer element for a part of its text.
 		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
 	}
-	if at.to-closed.from > 4*dates.Longest && dateNames[localName(closed.name)] {
+	if dateNames[localName(closed.name)] {
 		// The parser tries a hundred forms, with a copy of the date for each.
-		s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
+		if s.dates++; s.dates > maxDates || at.to-closed.from > 4*dates.Longest {
+			s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
+		}
 	}
 	if closed.role == roleText && s.base > 0 && s.Kind == KindAtom && s.standsNextToEntries(closed) {
 		// The parser takes the text for HTML, if it says so, and makes a copy of the address for each link in it.
