@@ -169,7 +169,7 @@ var intentMutations = []mutation{
 	},
 	{
 		breaks: "a call is made again at a destination with another spec or Secret",
-		file:   "internal/delivery/publish.go",
+		file:   "internal/delivery/claim.go",
 		old:    "to.Publisher != nil && to.Revision == p.Revision",
 		now:    "to.Publisher != nil",
 		tests:  []string{"TestWhatHasChangedSinceItsIntentIsNotPosted"},

@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,9 +37,9 @@ func TestFewPagesOfAllItemsAreReadAtOnce(t *testing.T) {
 		reader := &slowReader{answers: make(chan struct{})}
 		var lists itemLists
 		var read atomic.Int32
-		for range looks {
+		for i := range looks {
 			go func() {
-				if err := lists.next(t.Context(), reader, &v1alpha1.FeedItemList{}, "news"); err == nil {
+				if err := lists.next(t.Context(), reader, &v1alpha1.FeedItemList{}, fmt.Sprint("tenant-", i), "news"); err == nil {
 					read.Add(1)
 				}
 			}()
@@ -49,13 +50,57 @@ func TestFewPagesOfAllItemsAreReadAtOnce(t *testing.T) {
 		}
 		over, end := context.WithCancel(t.Context())
 		end()
-		if err := lists.next(over, reader, &v1alpha1.FeedItemList{}, "news"); !errors.Is(err, context.Canceled) {
+		if err := lists.next(over, reader, &v1alpha1.FeedItemList{}, "late", "news"); !errors.Is(err, context.Canceled) {
 			t.Errorf("a look that is over ends with %v", err)
 		}
 		close(reader.answers)
 		synctest.Wait()
 		if got := read.Load(); got != looks {
 			t.Errorf("%d of %d pages were read", got, looks)
+		}
+	})
+}
+
+// R3.13: whose looks are many, each at many items, is in the way of a neighbour's with one page at a time.
+func TestLooksAtManyItemsHoldUpNoNeighbour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const looks = 20
+		reader := &slowReader{answers: make(chan struct{})}
+		var lists itemLists
+		over, end := context.WithCancel(t.Context())
+		for range looks {
+			go func() {
+				for lists.next(over, reader, &v1alpha1.FeedItemList{}, "hog", "hog") == nil {
+				}
+			}()
+		}
+		synctest.Wait()
+		read := make(chan error, 1)
+		go func() { read <- lists.next(t.Context(), reader, &v1alpha1.FeedItemList{}, "neighbour", "neighbour") }()
+		synctest.Wait()
+		pages := 0
+		for done := false; !done; {
+			reader.answers <- struct{}{}
+			pages++
+			synctest.Wait()
+			select {
+			case err := <-read:
+				if err != nil {
+					t.Error(err)
+				}
+				done = true
+			default:
+			}
+		}
+		if pages > 2 {
+			t.Errorf("%d pages of the others were read first", pages-1)
+		}
+		end()
+		close(reader.answers)
+		synctest.Wait()
+		if len(lists.owners) > 0 {
+			t.Errorf("%d namespaces are kept", len(lists.owners))
 		}
 	})
 }

@@ -172,7 +172,7 @@ func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem,
 	for _, namespace := range namespaces {
 		list := &v1alpha1.FeedItemList{}
 		for {
-			if err := o.engine.lists.next(ctx, o.engine.Live, list, namespace); err != nil {
+			if err := o.engine.lists.next(ctx, o.engine.Live, list, item.Namespace, namespace); err != nil {
 				return nil, err
 			}
 			for i := range list.Items {
@@ -196,23 +196,59 @@ func (o *otherPosts) postsOfOthers(ctx context.Context, item *v1alpha1.FeedItem,
 }
 
 // itemLists bounds how many pages of all items are read at once, for all looks of the process: an item may have 50 KB, and as many looks are made as there
-// are places.
+// are places. Those of one namespace read one page at a time, so that who has many looks, of many items, is in the way of others with one page.
+// The zero value is ready.
 type itemLists struct {
 	once  sync.Once
 	slots chan struct{}
+
+	mu     sync.Mutex
+	owners map[string]*listOwner
 }
 
-// next reads the next page of a list.
-func (l *itemLists) next(ctx context.Context, live client.Reader, list *v1alpha1.FeedItemList, namespace string) error {
+// listOwner is a namespace whose looks read pages, and how many of them do or wait.
+type listOwner struct {
+	slot  chan struct{}
+	looks int
+}
+
+// next reads the next page of a list, for a look of a namespace.
+func (l *itemLists) next(ctx context.Context, live client.Reader, list *v1alpha1.FeedItemList, owner, namespace string) error {
 	const page, atOnce = 200, 2
 	l.once.Do(func() { l.slots = make(chan struct{}, atOnce) })
-	select {
-	case l.slots <- struct{}{}:
-		defer func() { <-l.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	own, leave := l.enter(owner)
+	defer leave()
+	for _, slots := range []chan struct{}{own, l.slots} {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue))
+}
+
+// enter returns the slot of a namespace, and what is called when it is not needed any more.
+func (l *itemLists) enter(owner string) (slot chan struct{}, leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.owners[owner]
+	if of == nil {
+		if l.owners == nil {
+			l.owners = map[string]*listOwner{}
+		}
+		of = &listOwner{slot: make(chan struct{}, 1)}
+		l.owners[owner] = of
+	}
+	of.looks++
+	return of.slot, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if of.looks--; of.looks == 0 {
+			delete(l.owners, owner)
+		}
+	}
 }
 
 // namesOf are the names of a post: its URL, and its ID at its destination. Each holds for the namespace, whose own posts they are, and for the

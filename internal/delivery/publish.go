@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,8 +80,7 @@ func (e *Engine) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *po
 	if source := e.mayPost(ctx, item, p.source); source == nil || !source.Delivers(p.Destination) {
 		return false
 	}
-	to, err := posting.To(ctx, e.Client, e.Services, types.NamespacedName{Namespace: item.Namespace, Name: p.Destination})
-	return err == nil && to.Publisher != nil && to.Revision == p.Revision
+	return e.sameDestination(ctx, item, p)
 }
 
 // timeForCall reports whether after a wait half of the destination's timeout is left of the intent: a call

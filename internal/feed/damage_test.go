@@ -144,12 +144,17 @@ func TestBombs(t *testing.T) {
 		"an extension that is not closed":    {rssWith(ok + "<item><title>B</title><dc:a>" + fill("text<!---->") + "</item>"), 2},
 		"an extension that the root declares its own": {`<rss xmlns="http://www.w3.org/2005/Atom" xmlns:a="http://www.w3.org/2005/Atom"><channel xmlns=""><title>T</title>` +
 			`<item><title>A</title><a:a>` + fill("text<!---->") + `</a:a></item></channel></rss>`, 1},
-		"markup without end":         {fill("<"), -1},
-		"comments without end":       {rssWith(ok + fill("<!--")), 1},
-		"references without end":     {rssWith("<item><title>" + fill("&#") + "</title></item>"), 1},
-		"lists in lists in JSON":     {jsonWith(`{"id":"1"},{"a":` + fill("[") + "}"), 1},
-		"objects in objects in JSON": {fill(`{"a":`), -1},
-		"HTML nested without end":    {atomWith("<entry><id>1</id><content type='html' xml:base='http://a.example/'>" + fill("&lt;div&gt;") + "</content></entry>"), 1},
+		"markup without end":          {fill("<"), -1},
+		"comments without end":        {rssWith(ok + fill("<!--")), 1},
+		"references without end":      {rssWith("<item><title>" + fill("&#") + "</title></item>"), 1},
+		"lists in lists in JSON":      {jsonWith(`{"id":"1"},{"a":` + fill("[") + "}"), 1},
+		"objects in objects in JSON":  {fill(`{"a":`), -1},
+		"a namespace of spaces alone": {`<rss xmlns="` + fill(" ") + `"><channel><title>T</title>` + fill("<a/>") + ok + "</channel></rss>", -1},
+		"a prefix without end":        {"<rss xmlns:" + fill("x") + `="x"><channel><title>T</title>` + fill("<a/>") + ok + "</channel></rss>", -1},
+		"a name without end":          {"<" + fill("x") + ":rss><channel><title>T</title>" + fill(ok) + "</channel></" + fill("x") + ":rss>", -1},
+		"end tags after such a name":  {rssWith(ok + "</x><Y" + fill("Y") + ">" + fill("</a>")), 1},
+		"a base without end":          {`<feed xml:base="http://a.example/` + fill("x") + `"><title>T</title>` + fill("<entry><id>1</id><link href='a'/></entry>") + "</feed>", -1},
+		"HTML nested without end":     {atomWith("<entry><id>1</id><content type='html' xml:base='http://a.example/'>" + fill("&lt;div&gt;") + "</content></entry>"), 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -185,6 +190,17 @@ func TestRepairLeavesOutLargeExtensions(t *testing.T) {
 		if damage != nil || bytes.Contains(repaired, []byte("dc:a")) || !bytes.Contains(repaired, []byte("<dc:b>kept</dc:b>")) {
 			t.Errorf("%s: repaired %.300s, damage %v", name, repaired, damage)
 		}
+	}
+}
+
+// R1.6: more dates than the entries of a feed can have do not reach the parser, which tries a hundred forms of each.
+func TestRepairLeavesOutDatesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const most = 3 * feedxml.MaxEntries
+	body := rssWith("<item><title>A</title>" + strings.Repeat("<pubDate>1</pubDate>", 2*most) + "</item>")
+	repaired, _, damage := feedxml.Repair([]byte(body))
+	if got := bytes.Count(repaired, []byte("<pubDate>")); damage != nil || got != most {
+		t.Errorf("%d dates are left, want %d, damage %v", got, most, damage)
 	}
 }
 

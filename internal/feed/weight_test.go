@@ -20,6 +20,7 @@ func TestWhatParsingTakes(t *testing.T) {
 	}
 	const large = 10 << 20
 	const rss, end = `<?xml version="1.0"?><rss version="2.0"><channel><title>Feed</title>`, "</channel></rss>"
+	based := `<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://a.example/` + strings.Repeat("x", 400) + `"><title>Feed</title>`
 	sentence := strings.Repeat("This is a sentence, with commas, that goes on for a while. ", 17)
 	entries := func(format string) string {
 		var out strings.Builder
@@ -32,17 +33,20 @@ func TestWhatParsingTakes(t *testing.T) {
 		return before + strings.Repeat(again, (large-len(before)-len(after))/len(again)) + after
 	}
 	for name, text := range map[string]string{
-		"RSS":         rss + entries("<item><guid>%d</guid><title>Entry %d</title><description>%s</description></item>") + end,
-		"Atom":        `<feed xmlns="http://www.w3.org/2005/Atom"><title>Feed</title>` + entries("<entry><id>%d</id><title>Entry %d</title><content>%s</content></entry>") + "</feed>",
-		"JSON":        `{"version":"https://jsonfeed.org/version/1.1","title":"Feed","items":[` + entries(`{"id":"%d","title":"Entry %d","content_text":"%s"},`) + `{"id":"last"}]}`,
-		"Latin-1":     rss + entries("<item><guid>%d</guid><title>Caf\xe9 %d</title><description>%s</description></item>") + end,
-		"empty":       repeated(rss, "<item/>", end),
-		"categories":  repeated(rss+"<item><title>x</title>", "<category>a</category>", "</item>"+end),
-		"extensions":  repeated(rss+"<item><title>x</title>", "<a:b>a</a:b>", "</item>"+end),
-		"one text":    repeated(rss+"<item><title>x</title><description>", "&lt;p&gt;x", "</description></item>"+end),
-		"tags":        repeated(rss+"<item><title>x</title>", "<a/>", "</item>"+end),
-		"Atom links":  repeated(`<feed xmlns="http://www.w3.org/2005/Atom"><title>x</title><entry><title>x</title>`, "<link href='a'/>", "</entry></feed>"),
-		"no document": strings.Repeat("\x00", large),
+		"RSS":                  rss + entries("<item><guid>%d</guid><title>Entry %d</title><description>%s</description></item>") + end,
+		"Atom":                 `<feed xmlns="http://www.w3.org/2005/Atom"><title>Feed</title>` + entries("<entry><id>%d</id><title>Entry %d</title><content>%s</content></entry>") + "</feed>",
+		"JSON":                 `{"version":"https://jsonfeed.org/version/1.1","title":"Feed","items":[` + entries(`{"id":"%d","title":"Entry %d","content_text":"%s"},`) + `{"id":"last"}]}`,
+		"Latin-1":              rss + entries("<item><guid>%d</guid><title>Caf\xe9 %d</title><description>%s</description></item>") + end,
+		"empty":                repeated(rss, "<item/>", end),
+		"categories":           repeated(rss+"<item><title>x</title>", "<category>a</category>", "</item>"+end),
+		"extensions":           repeated(rss+"<item><title>x</title>", "<a:b>a</a:b>", "</item>"+end),
+		"one text":             repeated(rss+"<item><title>x</title><description>", "&lt;p&gt;x", "</description></item>"+end),
+		"tags":                 repeated(rss+"<item><title>x</title>", "<a/>", "</item>"+end),
+		"Atom links":           repeated(`<feed xmlns="http://www.w3.org/2005/Atom"><title>x</title><entry><title>x</title>`, "<link href='a'/>", "</entry></feed>"),
+		"a base":               repeated(based, "<entry><id>1</id><link href='a'/></entry>", "</feed>"),
+		"a base of extensions": repeated(based+"<entry><id>1</id>", `<x:a href="" y:href="" z:href="">a</x:a>`, "</entry></feed>"),
+		"a base of HTML":       repeated(based+"<entry><id>1</id><content type='html'>", "&lt;a href>", "</content></entry></feed>"),
+		"no document":          strings.Repeat("\x00", large),
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(text)

@@ -120,7 +120,8 @@ func (o *openTags) inEntry(name string) bool {
 }
 
 // walkTags calls take for all start and end tags, until more than limit are open. A tag that cannot be
-// read is passed over, as often as the document is worth repairs.
+// read is passed over, as often as the document is worth repairs; and so is one whose name is too long: it would be looked through
+// again with each that comes after it.
 func walkTags(text []byte, limit int, take func(name string, start bool, at span) (open int)) {
 	offset := int64(0)
 	for range repairsOf(text) {
@@ -139,14 +140,18 @@ func walkTags(text []byte, limit int, take func(name string, start bool, at span
 			written := text[at.from:at.to]
 			switch token.(type) {
 			case xml.StartElement:
-				if take(writtenName(written), true, at) > limit {
+				name := writtenName(written)
+				if len(name) > maxName {
+					continue
+				}
+				if take(name, true, at) > limit {
 					return
 				}
 				if written[len(written)-2] == '/' {
-					take(writtenName(written), false, span{at.to, at.to})
+					take(name, false, span{at.to, at.to})
 				}
 			case xml.EndElement:
-				if name := endName(written); name != "" {
+				if name := endName(written); name != "" && len(name) <= maxName {
 					take(name, false, at)
 				}
 			}

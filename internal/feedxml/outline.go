@@ -29,7 +29,19 @@ const (
 	maxNamespaces      = 32
 	maxAttributes      = 256
 	maxExtensionTokens = 256
+	maxDates           = 3 * MaxEntries
+	// In bytes: names of elements with their prefixes, prefixes and names of namespaces. Each is looked through again with each element
+	// that it concerns.
+	maxName      = 256
+	maxNamespace = 1024
+	// maxBase is how long the addresses are together that links are relative to, of all elements that are open, in bytes. The
+	// parser makes a copy for each link.
+	maxBase = 512
+	// leastBased is how much all these copies may take, beside twice the document, in bytes.
+	leastBased = 1 << 20
 )
+
+const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
 
 // Kind is the XML vocabulary of a feed.
 type Kind int
@@ -96,6 +108,7 @@ type element struct {
 	empty      bool // "<a/>"
 	tokens     int
 	namespaces int
+	base       int // bytes of the address that links in it are relative to
 }
 
 // native namespaces of both vocabularies, as the parser has them.
@@ -134,7 +147,10 @@ type scanner struct {
 	rootSpace  string
 	open       []element
 	elements   int
+	dates      int
 	namespaces int
+	base       int    // of all that is open
+	based      int    // what the copies of it may take, in bytes
 	extension  int    // index+1 in open of the extension that the pass is in
 	endTag     int64  // where the last end tag begins
 	endName    string // and its name
@@ -198,10 +214,8 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 		}
 	}
 	e := element{role: s.roleOf(start.Name), name: writtenName(s.text[at.from:at.to]), from: at.from, empty: s.text[at.to-2] == '/'}
-	for _, attribute := range start.Attr {
-		if attribute.Name.Space == "xmlns" || attribute.Name.Space == "" && attribute.Name.Local == "xmlns" {
-			e.namespaces++
-		}
+	if err := e.note(start.Attr); err != nil {
+		return false, err
 	}
 	if !s.balanced && s.hidden(start.Name, e) {
 		return false, errUnbalanced
@@ -211,6 +225,8 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 		s.elements++
 	}
 	s.namespaces += e.namespaces
+	s.base += e.base
+	s.based += s.base * max(1, len(start.Attr))
 	s.open = append(s.open, e)
 	if e.role == roleExtension && s.extension == 0 {
 		s.extension = len(s.open)
@@ -224,8 +240,29 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 		return false, fmt.Errorf("an element has more than %d attributes", maxAttributes)
 	case s.namespaces > maxNamespaces:
 		return false, fmt.Errorf("there are more than %d namespaces", maxNamespaces)
+	case s.base > maxBase, s.based > s.mostBased():
+		return false, errors.New("the addresses that links are relative to are too long")
 	}
 	return false, nil
+}
+
+// note notes what an element says of all that is in it. What is too long is an error.
+func (e *element) note(attributes []xml.Attr) error {
+	if len(e.name) > maxName {
+		return fmt.Errorf("the name of an element is longer than %d bytes", maxName)
+	}
+	for _, attribute := range attributes {
+		switch {
+		case attribute.Name.Space == "xmlns", attribute.Name.Space == "" && attribute.Name.Local == "xmlns":
+			e.namespaces++
+			if len(attribute.Name.Local) > maxName || len(attribute.Value) > maxNamespace {
+				return fmt.Errorf("the name of a namespace is longer than %d bytes, or its prefix than %d", maxNamespace, maxName)
+			}
+		case attribute.Name.Space == xmlNamespace && attribute.Name.Local == "base":
+			e.base += len(attribute.Value)
+		}
+	}
+	return nil
 }
 
 func (s *scanner) roleOf(name xml.Name) role {
@@ -279,6 +316,7 @@ func (s *scanner) end(at span) (done bool, err error) {
 	closed := s.open[len(s.open)-1]
 	s.open = s.open[:len(s.open)-1]
 	s.namespaces -= closed.namespaces
+	defer func() { s.base -= closed.base }()
 	if name := endName(s.text[at.from:at.to]); name != "" {
 		s.endTag, s.endName = at.from, name
 		if name != closed.name && !slices.ContainsFunc(s.open, func(e element) bool { return e.name == name }) {
@@ -294,9 +332,19 @@ func (s *scanner) end(at span) (done bool, err error) {
 		// Else the parser takes the end tag of the outer element for a part of its text.
 		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
 	}
-	if at.to-closed.from > 4*dates.Longest && dateNames[localName(closed.name)] {
+	if dateNames[localName(closed.name)] {
 		// The parser tries a hundred forms, with a copy of the date for each.
-		s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
+		if s.dates++; s.dates > maxDates || at.to-closed.from > 4*dates.Longest {
+			s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
+		}
+	}
+	if closed.role == roleText && s.base > 0 && s.Kind == KindAtom && s.standsNextToEntries(closed) {
+		// The parser takes the text for HTML, if it says so, and makes a copy of the address for each link in it.
+		copies := s.base * linksIn(s.text[closed.from:at.to])
+		if s.based += copies; s.based > s.mostBased() {
+			s.based -= copies
+			s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
+		}
 	}
 	if s.extension > len(s.open) {
 		s.extension = 0
@@ -311,6 +359,20 @@ func (s *scanner) end(at span) (done bool, err error) {
 		}
 	}
 	return len(s.open) == 0, nil
+}
+
+// mostBased is how much the copies of the addresses may take that links are relative to.
+func (s *scanner) mostBased() int { return 2*len(s.text) + leastBased }
+
+// linksIn counts what may come to be the name of an attribute that is a link, however it is written.
+func linksIn(text []byte) (links int) {
+	text = bytes.ToLower(text)
+	for _, name := range []string{
+		"action", "background", "cite", "codebase", "data", "href", "poster", "profile", "scheme", "src", "uri", "usemap", "&#", "<!",
+	} {
+		links += bytes.Count(text, []byte(name))
+	}
+	return links
 }
 
 // stop notes why the pass ends early, and in which entry.
