@@ -37,9 +37,11 @@ type apiProxy struct {
 	armed    *trap
 }
 
-// trap catches the first write of a delivery's state.
+// trap catches the first write of a delivery's state, or of a batch that is in flight or not any more.
 type trap struct {
 	state v1alpha1.DeliveryState
+	// batch is set for writes of batches: then Intent is for one in flight, and Done for one that is not.
+	batch bool
 	// answered means that the write reaches the API server, and that it is the answer that is held.
 	answered bool
 	// broken is set if the connection breaks instead of the answer being held.
@@ -158,7 +160,8 @@ func (p *apiProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // caught returns the trap that a request springs, or nil. A trap springs once.
 func (p *apiProxy) caught(r *http.Request) *trap {
-	if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/feeditems/") || !strings.HasSuffix(r.URL.Path, "/status") {
+	ofBatch := strings.Contains(r.URL.Path, "/feeddestinations/")
+	if r.Method != http.MethodPatch || !ofBatch && !strings.Contains(r.URL.Path, "/feeditems/") || !strings.HasSuffix(r.URL.Path, "/status") {
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
@@ -166,16 +169,39 @@ func (p *apiProxy) caught(r *http.Request) *trap {
 		return nil
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	var patch v1alpha1.FeedItem
-	if err := json.Unmarshal(body, &patch); err != nil {
-		return nil
-	}
+	state := stateIn(body, ofBatch)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.armed == nil || len(patch.Status.Deliveries) == 0 || patch.Status.Deliveries[0].State != p.armed.state {
+	if p.armed == nil || p.armed.batch != ofBatch || state != p.armed.state {
 		return nil
 	}
 	caught := p.armed
 	p.armed = nil
 	return caught
+}
+
+// stateIn is what a patch of a status says of the first delivery, or of the first batch; empty for nothing.
+func stateIn(body []byte, ofBatch bool) v1alpha1.DeliveryState {
+	var patch struct {
+		Status struct {
+			Deliveries []v1alpha1.Delivery `json:"deliveries"`
+			Batches    []v1alpha1.Batch    `json:"batches"`
+		} `json:"status"`
+	}
+	switch err := json.Unmarshal(body, &patch); {
+	case err != nil:
+	case ofBatch && len(patch.Status.Batches) > 0 && patch.Status.Batches[0].InFlight:
+		return v1alpha1.DeliveryIntent
+	case ofBatch && len(patch.Status.Batches) > 0:
+		return v1alpha1.DeliveryDone
+	case !ofBatch && len(patch.Status.Deliveries) > 0:
+		return patch.Status.Deliveries[0].State
+	}
+	return ""
+}
+
+// ofBatches has a trap catch writes of batches.
+func (c *trap) ofBatches(yes bool) *trap {
+	c.batch = yes
+	return c
 }

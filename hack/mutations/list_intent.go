@@ -169,9 +169,10 @@ var intentMutations = []mutation{
 	},
 	{
 		breaks: "a call is made again at a destination with another spec or Secret",
-		file:   "internal/delivery/claim.go",
-		old:    "to.Publisher != nil && to.Revision == p.Revision",
-		now:    "to.Publisher != nil",
+		file:   "internal/posting/line.go",
+		old:    "now.Publisher != nil && now.Revision == l.Revision",
+		now:    "now.Publisher != nil",
+		in:     "internal/delivery",
 		tests:  []string{"TestWhatHasChangedSinceItsIntentIsNotPosted"},
 	},
 	{
@@ -235,22 +236,22 @@ var intentMutations = []mutation{
 	{
 		breaks: "a call that may have published is made again at once",
 		file:   "internal/delivery/publish.go",
-		old:    "if !outcome.Uncertain && ctx.Err() == nil {",
+		old:    "if (!uncertain || p.repeats()) && ctx.Err() == nil {",
 		now:    "if ctx.Err() == nil {",
 		tests:  []string{"TestWhatIsRepeatedInPlace"},
 	},
 	{
 		breaks: "a call whose answer is lost counts as one that has published nothing",
 		file:   "internal/delivery/publish.go",
-		old:    "outcome.Uncertain = !destination.Certain(err)",
-		now:    "outcome.Uncertain = destination.Certain(err)",
+		old:    "uncertain := !destination.Certain(err)",
+		now:    "uncertain := destination.Certain(err)",
 		tests:  []string{"TestWhatIsRepeatedInPlace"},
 	},
 	{
 		breaks: "a post that nobody can look up is made again without the trust in its key",
 		file:   "internal/delivery/lookup.go",
-		old:    "case !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys,",
-		now:    "case !lifecycle.MayRepeat(row, true,",
+		old:    "!lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys,",
+		now:    "!lifecycle.MayRepeat(row, true,",
 		tests:  []string{"TestWhatCannotBeLookedUpIsRepeatedByItsKeyAlone"},
 	},
 	{

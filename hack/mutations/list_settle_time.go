@@ -77,8 +77,8 @@ var settleTimeMutations = []mutation{
 	{
 		breaks: "the call of another is waited for, and not until it has settled",
 		file:   "internal/delivery/observed.go",
-		old:    ".at + timeout + lifecycle.SettleTime - clockTolerance",
-		now:    ".at + timeout - clockTolerance",
+		old:    ".at + timeout + lifecycle.SettleTime - ClockTolerance",
+		now:    ".at + timeout - ClockTolerance",
 		tests:  []string{"TestAnIntentOfAnotherClockIsNotTouchedEarly"},
 	},
 	{

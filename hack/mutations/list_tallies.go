@@ -7,8 +7,8 @@ var tallyMutations = []mutation{
 	{
 		breaks: "failed attempts of a delivery are not counted",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "row.FailedAttempts < math.MaxInt32",
-		now:    "row.FailedAttempts < math.MinInt32",
+		old:    "row.FailedAttempts = addBounded(row.FailedAttempts, 1)",
+		now:    "row.FailedAttempts = addBounded(row.FailedAttempts, 0)",
 		tests:  []string{"TestADeliveryThatAlwaysFailsEndsAfterTenRetries"},
 	},
 	{

@@ -33,6 +33,7 @@ const (
 	tallies    area = "tallies"     // what is counted
 	seeding    area = "seeding"     // everybody is in line before anybody is let through
 	held       area = "held"        // results that the API server does not take
+	webhooks   area = "webhooks"    // what a receiver is sent that cannot be asked, and batches
 	memory     area = "memory"      // what a destination remembers of what was posted to it
 )
 
@@ -51,6 +52,7 @@ func mutations() []mutation {
 		{seeding, seedingMutations},
 		{held, heldMutations},
 		{memory, memoryMutations},
+		{webhooks, webhookMutations},
 	} {
 		for _, m := range slices.Clone(part.list) {
 			m.area = part.area

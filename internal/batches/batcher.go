@@ -232,6 +232,9 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 	if next.at.IsZero() || next.at.After(b.Clock.Now()) {
 		return 0
 	}
+	if !line.Unchanged(ctx, b.Client, b.Services, name.Namespace) {
+		return time.Second
+	}
 	if err := b.send(ctx, live, line, next.batch); err != nil {
 		switch {
 		case apierrors.IsConflict(err): // somebody else was faster

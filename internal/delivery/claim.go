@@ -6,14 +6,11 @@ package delivery
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/retry"
 )
@@ -46,7 +43,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		p.doubtResolved(false)
 		p.publication, unfit = e.compose(p, item, source)
 	}
-	if source = e.mayPost(ctx, item, source); !e.sameDestination(ctx, item, p) {
+	if source = e.mayPost(ctx, item, source); !p.Unchanged(ctx, e.Client, e.Services, item.Namespace) {
 		source = nil // what is decided is written, and it is posted where the destination posts now, if it does
 	}
 	before := item.DeepCopy()
@@ -94,13 +91,6 @@ func (e *Engine) mayPost(ctx context.Context, item *v1alpha1.FeedItem, known *v1
 		return known
 	}
 	return source
-}
-
-// sameDestination reports whether a destination is still called as it was when the work on a post began: it may have been suspended
-// meanwhile, or post elsewhere, or be another one.
-func (e *Engine) sameDestination(ctx context.Context, item *v1alpha1.FeedItem, p *post) bool {
-	to, err := posting.To(ctx, e.Client, e.Services, types.NamespacedName{Namespace: item.Namespace, Name: p.Destination})
-	return err == nil && to.Publisher != nil && to.Revision == p.Revision
 }
 
 // claimPost writes on an item what is decided about a delivery and, if it is to be posted now, the

@@ -80,7 +80,7 @@ func (e *Engine) stillWanted(ctx context.Context, item *v1alpha1.FeedItem, p *po
 	if source := e.mayPost(ctx, item, p.source); source == nil || !source.Delivers(p.Destination) {
 		return false
 	}
-	return e.sameDestination(ctx, item, p)
+	return p.Unchanged(ctx, e.Client, e.Services, item.Namespace)
 }
 
 // timeForCall reports whether after a wait half of the destination's timeout is left of the intent: a call

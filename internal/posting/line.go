@@ -81,6 +81,13 @@ func (l *Line) GiveBack() {
 	}
 }
 
+// Unchanged reports whether a destination is still called as it was when the line was found: it may have been suspended meanwhile, or
+// post elsewhere, or be another one.
+func (l *Line) Unchanged(ctx context.Context, reader client.Reader, known *services.Services, namespace string) bool {
+	now, err := To(ctx, reader, known, types.NamespacedName{Namespace: namespace, Name: l.Destination})
+	return err == nil && now.Publisher != nil && now.Revision == l.Revision
+}
+
 // To finds the way to a destination.
 func To(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*Line, error) {
 	l := &Line{Destination: key.Name, Resource: schedule.Destination(key), Policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{}),

@@ -1,0 +1,227 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/webhooktest"
+)
+
+// answering has each request answered with a status, until it is told to end.
+func answering(server *webhooktest.Server, status int) (end func()) {
+	server.OnRequest(func(p *webhooktest.Pending) bool {
+		p.Answer(status, "text/plain", "")
+		return true
+	})
+	return func() { server.OnRequest(nil) }
+}
+
+// untilBatchFailed waits until the batch of a destination has failed so often.
+func (w *world) untilBatchFailed(times int32) v1alpha1.Batch {
+	w.t.Helper()
+	return w.untilDestination("ops", func(described *v1alpha1.FeedDestination) error {
+		if len(described.Status.Batches) != 1 || described.Status.Batches[0].FailedAttempts != times {
+			return fmt.Errorf("batches %+v", described.Status.Batches)
+		}
+		return nil
+	}).Status.Batches[0]
+}
+
+// wantOneBatch checks that everything has arrived in one request.
+func wantOneBatch(t *testing.T, server *webhooktest.Server, records int) {
+	t.Helper()
+	taken := server.Taken()
+	if len(taken) != 1 {
+		t.Fatalf("%d requests were taken", len(taken))
+	}
+	if body := batchIn(t, taken[0]); len(body.Records) != records {
+		t.Errorf("%d records of %d", len(body.Records), records)
+	}
+}
+
+// R4.4, R4.3: what is changed between the first try of a batch and its end changes nothing of what is sent, and sends nothing else.
+func TestWhatIsChangedWhileABatchIsTried(t *testing.T) {
+	t.Parallel()
+	const n = 3
+	for name, test := range map[string]struct {
+		change func(*world)
+		// gone is how many of the items are not there in the end, and long is set if the retry is due by then.
+		gone int
+		long bool
+	}{
+		"the spec sends each item by itself": {change: func(w *world) { w.changeDestination("ops", `{"spec":{"webhook":{"batch":null}}}`) }},
+		"the body looks different":           {change: func(w *world) { w.changeDestination("ops", `{"spec":{"webhook":{"body":"{\"a\": title}"}}}`) }},
+		"a member is deleted": {gone: 1, change: func(w *world) {
+			items, err := w.items(w.t.Context(), "news")
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if err := w.client.Delete(w.t.Context(), &items[0]); err != nil {
+				w.t.Fatal(err)
+			}
+		}},
+		"the source does not name the destination any more": {change: func(w *world) {
+			w.change(&v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}}, `{"spec":{"destinations":null}}`)
+		}},
+		"the destination is suspended for a while": {long: true, change: func(w *world) {
+			w.changeDestination("ops", `{"spec":{"suspend":true}}`)
+			w.clock.Step(time.Hour)
+			w.lookAtItems("news")
+			w.changeDestination("ops", `{"spec":{"suspend":false}}`)
+		}},
+		"more entries come": {change: func(w *world) { w.clock.Step(time.Second) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			server := w.webhook()
+			heal := answering(server, http.StatusServiceUnavailable)
+			w.batches(n, server, inBatches(n, time.Hour))
+			w.untilBatchFailed(1)
+			before := server.Requests()
+			test.change(w)
+			w.lookAtItems("news")
+			if server.Requests() != before && !test.long {
+				t.Errorf("%d requests before the retry was due", server.Requests()-before)
+			}
+			heal()
+			w.untilSent(n-test.gone, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+			wantOneBatch(t, server, n)
+			w.untilNoBatch()
+		})
+	}
+}
+
+// R4.4: a batch goes to the URL that the spec has by then, with the same key and body.
+func TestABatchFollowsItsDestinationToAnotherURL(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, other := w.webhook(), w.webhook()
+	answering(old, http.StatusServiceUnavailable)
+	w.batches(3, old, inBatches(3, time.Hour))
+	tried := w.untilBatchFailed(1)
+	w.changeDestination("ops", fmt.Sprintf(`{"spec":{"webhook":{"url":%q}}}`, other.URL))
+	w.untilSent(3, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOneBatch(t, other, 3)
+	if got := other.Taken()[0].Key; got != tried.Key || len(old.Taken()) != 0 {
+		t.Errorf("key %s, want %s; %d at the old URL", got, tried.Key, len(old.Taken()))
+	}
+}
+
+// R3.7: a retry that is requested of a destination has a batch sent at once.
+func TestARetryOfADestinationMakesItsBatchDue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	heal := answering(server, http.StatusServiceUnavailable)
+	w.batches(3, server, inBatches(3, time.Hour))
+	w.untilBatchFailed(1)
+	heal()
+	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	w.untilItems("news", func(items []v1alpha1.FeedItem) error { // without the clock going on
+		return all(items, 3, inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+	})
+	wantOneBatch(t, server, 3)
+}
+
+// R3.4: a batch that fails to the last is a dead letter for each of its items, with its words.
+func TestABatchThatAlwaysFailsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	answering(server, http.StatusServiceUnavailable)
+	w.batches(3, server, inBatches(3, time.Hour), retries(2))
+	items := w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+		err := all(items, 3, inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonRetryLimitExceeded))
+		if err != nil {
+			w.clock.Step(time.Minute)
+		}
+		return err
+	})
+	if server.Requests() != 3 || !strings.Contains(items[0].Status.Failure.Message, "503") {
+		t.Errorf("%d requests: %+v", server.Requests(), items[0].Status.Failure)
+	}
+	w.untilNoBatch()
+}
+
+// R4.4: what the cache says of an item is no reason to send it: it may have arrived, and the cache not have heard of that.
+func TestABatchIsMadeOfWhatTheAPIServerSays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	asked, answers := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	server.OnRequest(func(*webhooktest.Pending) bool {
+		once.Do(func() {
+			close(asked)
+			<-answers
+		})
+		return false
+	})
+	w.batches(1, server, inBatches(100, 0))
+	<-asked
+	open := w.faults.behind.close(t)
+	close(answers)
+	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDone))
+	w.untilNoBatch()
+	w.poll("news") // what is wrong has had its time
+	open()
+	w.lookAtItems("news")
+	wantOneBatch(t, server, 1)
+}
+
+// R4.4, R4.3: what is lost of a batch that has not arrived makes another one; nothing hangs for that.
+func TestABatchWhoseRecordsAreDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	heal := answering(server, http.StatusServiceUnavailable)
+	w.batches(3, server, inBatches(3, time.Hour))
+	w.untilBatchFailed(1)
+	var memories v1alpha1.FeedMemoryList
+	if err := w.client.List(t.Context(), &memories, client.InNamespace(w.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(memories.Items, func(memory v1alpha1.FeedMemory) bool { return memory.Batch != nil })
+	if at < 0 || !strings.HasPrefix(memories.Items[at].Name, "ops-batch-") {
+		t.Fatalf("no records among %d memories", len(memories.Items))
+	}
+	if err := w.client.Delete(t.Context(), &memories.Items[at]); err != nil {
+		t.Fatal(err)
+	}
+	heal()
+	w.untilSent(3, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOneBatch(t, server, 3)
+	w.untilNoBatch()
+}
+
+// R4.5: one destination of an item that fails in batches holds up no other.
+func TestABatchHoldsUpNoOtherDestination(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	broken, well := w.webhook(), w.webhook()
+	answering(broken, http.StatusServiceUnavailable)
+	w.webhookTo("ops", broken.URL, inBatches(3, time.Hour))
+	w.webhookTo("chat", well.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 3)...)
+	w.source("news", web.FeedURL(), postsTo("ops", "chat"))
+	w.untilItems("news", func(items []v1alpha1.FeedItem) error { return all(items, 3, inState("chat", v1alpha1.DeliveryDone)) })
+	w.untilBatchFailed(1)
+	if len(well.Taken()) != 3 {
+		t.Errorf("%d arrived", len(well.Taken()))
+	}
+}
