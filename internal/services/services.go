@@ -147,14 +147,14 @@ func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedul
 
 // MarkReady opens a service, which was called last at a time: who waits for it may call it. Where another
 // peer is called, or with other credentials than before, what those calls had come to does not count. Changed means that
-// it was known before by another revision.
+// it was not open by this revision until now: it may be able to do what it could not do when somebody looked at it last.
 //
 // Here, in Withhold and in close the schedule changes under the lock, so that they always agree.
 func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	changed = found.revision != "" && found.revision != revision
+	changed = found.caller == nil || found.revision != revision
 	known := found.caller != nil || found.unavailable != nil
 	replaced := found.peer != "" && found.peer != peer
 	if replaced {

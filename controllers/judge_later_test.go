@@ -1,0 +1,60 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/provider"
+)
+
+// R3.8, R3.12: items whose only judge cannot judge stand in no line. They go on when that becomes one that can, also where it cannot be called
+// for a while on the way there.
+func TestItemsGoOnWhenTheirJudgeBecomesOneThatCanByAndBy(t *testing.T) {
+	t.Parallel()
+	const able = `{"spec":{"suspend":false,"extractive":null,"openAI":{"model":"script-1","endpoint":"https://scripted.example/v1"}}}`
+	for name, becomes := range map[string]func(*world){
+		"while it is suspended": func(w *world) {
+			w.changeProvider("judge", `{"spec":{"suspend":true}}`)
+			w.untilProvider("judge", isNotReady(v1alpha1.ReasonSuspended))
+			w.changeProvider("judge", able)
+		},
+		"before its Secret is there": func(w *world) {
+			w.changeProvider("judge",
+				`{"spec":{"extractive":null,"openAI":{"model":"script-1","endpoint":"https://scripted.example/v1","secretRef":{"name":"later"}}}}`)
+			w.untilProvider("judge", isNotReady(v1alpha1.ReasonCredentialsMissing))
+			w.secret("later", "apiKey", "a-key-that-comes-later")
+			w.clock.Step(30 * time.Second)
+		},
+		"as another object": func(w *world) {
+			gone := &v1alpha1.AIProvider{}
+			gone.Namespace, gone.Name = w.namespace, "judge"
+			if err := w.client.Delete(w.t.Context(), gone); err != nil {
+				w.t.Fatal(err)
+			}
+			w.settles()
+			w.script("judge", func(*v1alpha1.AIProvider) {})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(w *world) {
+				w.scripted = map[string]provider.Provider{"dear": &script{}, "judge": &script{}}
+			})
+			w.script("dear", func(*v1alpha1.AIProvider) {})
+			w.provider("judge", func(*v1alpha1.AIProvider) {}) // the extractive one
+			w.untilProvider("judge", isReady)
+			web := feedtest.New(t)
+			web.List(web.Entries("news", 1)...)
+			w.source("news", web.FeedURL(), summarizedBy("dear"), screenedBy("All news"), judgedBy("judge"))
+			w.awaitItem("news", waitsFor("can judge"))
+			becomes(w)
+			w.untilProvider("judge", isReady)
+			w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+		})
+	}
+}
