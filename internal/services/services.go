@@ -453,6 +453,11 @@ func (s *Services) TallyToWrite(id schedule.Resource) Tally {
 	}
 	found.flushQueued = false
 	taken := found.writing
+	taken.open = func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return found.writing.token == taken.token
+	}
 	taken.Today = s.Schedule.Tokens(id, s.last == nil)
 	return taken
 }
