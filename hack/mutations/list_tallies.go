@@ -110,7 +110,7 @@ var tallyMutations = []mutation{
 	{
 		breaks: "a post whose result was written though its answer was lost is not counted",
 		file:   "internal/delivery/result.go",
-		old: `		d.engine.noteTaken(d.before, there, d.post, &d.outcome)
+		old: `		d.engine.noteTaken(d.before, there, d.post, &d.outcome, d.at)
 `,
 		now:   "",
 		in:    "controllers",
@@ -119,7 +119,7 @@ var tallyMutations = []mutation{
 	{
 		breaks: "a post that was found is not counted where the answer to that was lost",
 		file:   "internal/delivery/claim.go",
-		old: `		e.noteTaken(before, item, p, p.decided)
+		old: `		e.noteTaken(before, item, p, p.decided, decidedAt)
 `,
 		now:   "",
 		in:    "controllers",
