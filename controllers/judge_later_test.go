@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -57,4 +59,38 @@ func TestItemsGoOnWhenTheirJudgeBecomesOneThatCanByAndBy(t *testing.T) {
 			w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 		})
 	}
+}
+
+// R3.12: the same where the operator hears late that the items wait.
+func TestItemsGoOnWhenTheirJudgeBecomesOneThatCanThoughTheWatchIsLate(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	mend := failing(web)
+	w := newWorld(t, func(w *world) {
+		w.scripted = map[string]provider.Provider{"dear": &script{}, "judge": &script{}}
+	})
+	w.script("dear", func(*v1alpha1.AIProvider) {})
+	w.provider("judge", func(*v1alpha1.AIProvider) {}) // the extractive one
+	w.untilProvider("judge", isReady)
+	w.source("news", web.FeedURL(), summarizedBy("dear"))
+	item := w.awaitItem("news", inPhase(v1alpha1.PhaseDeferred, v1alpha1.ReasonDownloadFailed))
+	w.untilUpToDate()
+	mend()
+	hear := w.faults.behind.close(t)
+	w.change(&v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}},
+		`{"spec":{"screening":{"criteria":"All news","providers":[{"name":"judge"}]}}}`)
+	w.settles()
+	w.clock.SetTime(item.Status.NextRetryTime.Time)
+	w.lookAtItems("news")
+	w.awaitItem("news", waitsFor("can judge"))
+	w.changeProvider("judge", `{"spec":{"extractive":null,"openAI":{"model":"script-1","endpoint":"https://scripted.example/v1"}}}`)
+	w.untilProvider("judge", func(p *v1alpha1.AIProvider) error {
+		if p.Status.ObservedGeneration != p.Generation {
+			return errNotYet
+		}
+		return isReady(p)
+	})
+	hear()
+	w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 }
