@@ -337,6 +337,10 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	before := s.Schedule.Availability(id)
 	var failed *failure.Error
 	switch {
+	case err == nil && !s.calledPeer(id, revision): // it says nothing of the one that is called now
+		ticket.Done()
+		s.count(id, nil, stage, tokens, false)
+		return false
 	case err == nil:
 		after := ticket.Succeeded()
 		s.count(id, nil, stage, tokens, after.State != before.State)
@@ -363,6 +367,13 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	inUse := why != nil && s.markUsedUnavailable(id, revision, *why)
 	s.count(id, failed, stage, tokens, inUse)
 	return why != nil && (!inUse || why.Refused == nil)
+}
+
+// calledPeer reports whether a call by a revision was to the peer that is called now.
+func (s *Services) calledPeer(id schedule.Resource, revision string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.find(id).samePeer, revision)
 }
 
 // isOfPeer reports whether a call by a revision was to the peer that is called now, so that its failure speaks of that. While
