@@ -126,6 +126,21 @@ var tallyMutations = []mutation{
 		tests: []string{"TestAPostThatWasFoundIsCountedThoughTheAnswerToThatIsLost"},
 	},
 	{
+		breaks: "what two write of a service at once is counted twice",
+		file:   "internal/services/tally.go",
+		old:    "addedByAnother := !t.open(); addedByAnother {",
+		now:    "addedByAnother := false; addedByAnother {",
+		tests:  []string{"TestWhatIsCountedIsWrittenOnceByTwo"},
+	},
+	{
+		breaks: "a post that another operator has written down is counted again",
+		file:   "internal/delivery/result.go",
+		old:    "row.Time.Unix() != at.Unix() {",
+		now:    "false {",
+		in:     "controllers",
+		tests:  []string{"TestAPostThatAnotherOperatorHasFoundIsCountedOnce"},
+	},
+	{
 		breaks: "what a call learns of a peer is lost when its service was changed meanwhile",
 		file:   "internal/services/services.go",
 		old:    "if !slices.Contains(found.samePeer, revision) {\n		return false",
