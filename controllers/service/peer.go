@@ -17,6 +17,8 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 )
@@ -69,7 +71,7 @@ func (r *Reconciler[T, P, C]) lastCheck(id schedule.Resource, found P, version s
 }
 
 // wakeWaiting has the items looked at again that wait for a service which is another one now: it may
-// be able to do what it could not do before, so that they stand in no line for it.
+// be able to do what it could not do before, so that they stand in no line for it. What is cached of an item may be from before it waited.
 func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string) {
 	items, err := itemcache.UnfinishedOf(ctx, r.Client, namespace, itemcache.AnySource)
 	if err != nil {
@@ -77,8 +79,10 @@ func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string)
 		return
 	}
 	for i := range items {
-		if item := &items[i]; item.Status.Reason == v1alpha1.ReasonWaiting {
-			r.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
+		name := client.ObjectKeyFromObject(&items[i])
+		unlined := lifecycle.Next(&items[i], r.Clock.Now()).Action == lifecycle.Summarize && !r.Services.Schedule.Waits(queue.Key(queue.ItemKey, name))
+		if unlined || items[i].Status.Reason == v1alpha1.ReasonWaiting {
+			r.Waker.ItemLater(name, 0)
 		}
 	}
 }

@@ -92,6 +92,8 @@ type checkResult[P any] struct {
 	// checkedFor is the peer that was checked, and answer notes the result.
 	checkedFor string
 	answer     func(P)
+	// uncheckedPeer is a peer that could not be checked, and is called all the same.
+	uncheckedPeer string
 }
 
 // Reconcile opens or closes a service, and writes down which and why. Where it has to be asked about itself and others
@@ -254,7 +256,7 @@ func (r *Reconciler[T, P, C]) runCheck(ctx context.Context, id schedule.Resource
 		stands.checkedFor = r.peerOf(found, version)
 		r.Services.NoteCheck(id, stands.checkedFor)
 	} else {
-		stands.requeueAfter = secretCheckInterval
+		stands.requeueAfter, stands.uncheckedPeer = secretCheckInterval, r.peerOf(found, version)
 	}
 	return stands, nil
 }

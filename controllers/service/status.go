@@ -117,6 +117,9 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 		if stands.checkedFor != "" {
 			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, conditions.Cut(stands.checkedFor, 256)
 		}
+		if peer := conditions.Cut(stands.uncheckedPeer, 256); peer != "" && status.CheckedFor != peer {
+			status.CheckedTime, status.CheckedFor = nil, peer // what its calls come to is of that one
+		}
 		if stands.answer != nil {
 			stands.answer(live)
 		}

@@ -110,7 +110,7 @@ var tallyMutations = []mutation{
 	{
 		breaks: "a post whose result was written though its answer was lost is not counted",
 		file:   "internal/delivery/result.go",
-		old: `		d.engine.noteTaken(d.before, there, d.post, &d.outcome)
+		old: `		d.engine.noteTaken(d.before, there, d.post, &d.outcome, d.at)
 `,
 		now:   "",
 		in:    "controllers",
@@ -119,11 +119,26 @@ var tallyMutations = []mutation{
 	{
 		breaks: "a post that was found is not counted where the answer to that was lost",
 		file:   "internal/delivery/claim.go",
-		old: `		e.noteTaken(before, item, p, p.decided)
+		old: `		e.noteTaken(before, item, p, p.decided, decidedAt)
 `,
 		now:   "",
 		in:    "controllers",
 		tests: []string{"TestAPostThatWasFoundIsCountedThoughTheAnswerToThatIsLost"},
+	},
+	{
+		breaks: "what two write of a service at once is counted twice",
+		file:   "internal/services/tally.go",
+		old:    "addedByAnother := !t.open(); addedByAnother {",
+		now:    "addedByAnother := false; addedByAnother {",
+		tests:  []string{"TestWhatIsCountedIsWrittenOnceByTwo"},
+	},
+	{
+		breaks: "a post that another operator has written down is counted again",
+		file:   "internal/delivery/result.go",
+		old:    "row.Time.Unix() != at.Unix() {",
+		now:    "false {",
+		in:     "controllers",
+		tests:  []string{"TestAPostThatAnotherOperatorHasFoundIsCountedOnce"},
 	},
 	{
 		breaks: "what a call learns of a peer is lost when its service was changed meanwhile",

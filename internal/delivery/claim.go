@@ -5,6 +5,7 @@ package delivery
 
 import (
 	"context"
+	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
@@ -49,6 +50,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 	before := item.DeepCopy()
 	claimed, lost := false, false
 	p.claimed = apiclock.PassedBy(e.Clock)
+	decidedAt := e.Clock.Now() // the same however often it is written
 	var history []v1alpha1.HistoryEntry
 	writing, cancel := record.Context(ctx) // a stop that comes now would leave an intent without a call
 	defer cancel()
@@ -60,11 +62,11 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		}
 		history = live.Status.History
 		p.retryRequests.Apply(live, e.Clock.Now())
-		claimed = e.claimPost(live, source, p, unfit)
+		claimed = e.claimPost(live, source, p, unfit, decidedAt)
 		return true
 	})
 	if err != nil || lost {
-		e.noteTaken(before, item, p, p.decided)
+		e.noteTaken(before, item, p, p.decided, decidedAt)
 		return nil, err
 	}
 	p.endHold(item)
@@ -95,18 +97,18 @@ func (e *Engine) mayPost(ctx context.Context, item *v1alpha1.FeedItem, known *v1
 
 // claimPost writes on an item what is decided about a delivery and, if it is to be posted now, the
 // intent; it reports whether that is so. Without a source nothing is posted now.
-func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error) bool {
+func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post, unfit error, decidedAt time.Time) bool {
 	now := e.Clock.Now()
 	row := lifecycle.RowOf(item, p.Destination)
-	settle := func(outcome lifecycle.DeliveryOutcome) bool {
+	settle := func(outcome lifecycle.DeliveryOutcome, at time.Time) bool {
 		outcome.Destination, outcome.Token = p.Destination, lifecycle.Token(item)
 		outcome.RetryRequests = p.retryRequests
 		if row.State == v1alpha1.DeliveryIntent {
 			outcome.NotAfter = row.NotAfter
 		}
-		return lifecycle.SettleDelivery(item, outcome, p.Policy, now)
+		return lifecycle.SettleDelivery(item, outcome, p.Policy, at)
 	}
-	if p.decided != nil && !settle(*p.decided) {
+	if p.decided != nil && !settle(*p.decided, decidedAt) {
 		return false
 	}
 	if at, open := lifecycle.Due(row, now); !open || at.After(now) {
@@ -116,15 +118,15 @@ func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	case source == nil:
 		return false
 	case !source.Delivers(p.Destination):
-		settle(lifecycle.DeliveryOutcome{Dropped: true})
+		settle(lifecycle.DeliveryOutcome{Dropped: true}, now)
 	case unfit != nil && lifecycle.MustLookUp(row):
-		settle(lifecycle.DeliveryOutcome{Unverifiable: true})
+		settle(lifecycle.DeliveryOutcome{Unverifiable: true}, now)
 	case unfit != nil:
-		settle(p.failed(unfit, e.Clock.Now()))
+		settle(p.failed(unfit, e.Clock.Now()), now)
 	default:
 		before, mine := p.hold(item, source, now)
 		if before != nil {
-			settle(p.alreadyPosted(*before))
+			settle(p.alreadyPosted(*before), now)
 		}
 		if !mine {
 			return false

@@ -49,7 +49,7 @@ func TestAPostIsClaimedWhenItIsDueAndWanted(t *testing.T) {
 			item := &v1alpha1.FeedItem{Status: v1alpha1.FeedItemStatus{
 				Phase: v1alpha1.PhasePending, Summary: &v1alpha1.Summary{Text: "A summary."}, Deliveries: []v1alpha1.Delivery{test.row},
 			}}
-			got := engine.claimPost(item, test.source, &post{Line: &posting.Line{Destination: "press", Timeout: 30 * time.Second}}, nil)
+			got := engine.claimPost(item, test.source, &post{Line: &posting.Line{Destination: "press", Timeout: 30 * time.Second}}, nil, now)
 			row := item.Status.Deliveries[0]
 			if got != test.want || row.State != test.state {
 				t.Errorf("claimed: %t, it is %s; want %t and %s", got, row.State, test.want, test.state)

@@ -40,7 +40,7 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 		return nil, err
 	}
 	if written == nil {
-		d.engine.noteTaken(d.before, there, d.post, &d.outcome)
+		d.engine.noteTaken(d.before, there, d.post, &d.outcome, d.at)
 		return nil, nil
 	}
 	d.post.endHold(written)
@@ -51,10 +51,12 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 }
 
 // noteTaken counts and tells a post, where the API server has taken what it came to and only the answer to that was lost: somebody has written on the
-// item what was to be written, and it was nobody else.
-func (e *Engine) noteTaken(before, item *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
+// item what was to be written, for the same time, and it was nobody else. Another operator that has found the post has written, and counted, it for
+// another time.
+func (e *Engine) noteTaken(before, item *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome, at time.Time) {
 	row := lifecycle.RowOf(item, p.Destination)
-	if outcome == nil || !outcome.Posted || item.UID != before.UID || row == nil || row.State != v1alpha1.DeliveryDone || row.ID != outcome.ID {
+	if outcome == nil || !outcome.Posted || item.UID != before.UID || row == nil || row.State != v1alpha1.DeliveryDone || row.ID != outcome.ID ||
+		row.Time == nil || row.Time.Unix() != at.Unix() {
 		return
 	}
 	e.Services.Posted(p.Resource, outcome.Duplicate)

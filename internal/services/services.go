@@ -149,14 +149,14 @@ func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedul
 
 // MarkReady opens a service, which was called last at a time: who waits for it may call it. Where another
 // peer is called, or with other credentials than before, what those calls had come to does not count. Changed means that
-// it was known before by another revision.
+// it was not open by this revision until now: it may be able to do what it could not do when somebody looked at it last.
 //
 // Here, in Withhold and in close the schedule changes under the lock, so that they always agree.
 func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	changed = found.revision != "" && found.revision != revision
+	changed = found.caller == nil || found.revision != revision
 	known := found.caller != nil || found.unavailable != nil
 	replaced := found.peer != "" && found.peer != peer
 	if replaced {
@@ -339,6 +339,10 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	before := s.Schedule.Availability(id)
 	var failed *failure.Error
 	switch {
+	case err == nil && !s.calledPeer(id, revision): // it says nothing of the one that is called now
+		ticket.Done()
+		s.count(id, nil, stage, tokens, false)
+		return false
 	case err == nil:
 		after := ticket.Succeeded()
 		s.count(id, nil, stage, tokens, after.State != before.State)
@@ -367,6 +371,13 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 	inUse := why != nil && s.markUsedUnavailable(id, revision, *why)
 	s.count(id, failed, stage, tokens, inUse)
 	return why != nil && (!inUse || why.Refused == nil)
+}
+
+// calledPeer reports whether a call by a revision was to the peer that is called now.
+func (s *Services) calledPeer(id schedule.Resource, revision string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.find(id).samePeer, revision)
 }
 
 // isOfPeer reports whether a call by a revision was to the peer that is called now, so that its failure speaks of that. While
@@ -460,6 +471,11 @@ func (s *Services) TallyToWrite(id schedule.Resource) Tally {
 	}
 	found.flushQueued = false
 	taken := found.writing
+	taken.open = func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return found.writing.token == taken.token
+	}
 	taken.Today = s.Schedule.Tokens(id, s.last == nil)
 	return taken
 }

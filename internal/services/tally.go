@@ -16,7 +16,9 @@ import (
 // Tally is what calls have come to since the status was written.
 type Tally struct {
 	// token names the tally on the status that it was added to; empty where there is nothing to add.
-	token         string
+	token string
+	// open reports whether nobody has written it yet, as far as is known; nil where there is nothing to add.
+	open          func() bool
 	Calls, Tokens int64
 	failures      map[v1alpha1.Category]int64
 	lastFailure   *v1alpha1.Failure
@@ -43,10 +45,13 @@ func (t *Tally) empty() bool { return t.Calls == 0 && t.Posts == 0 }
 
 func newTally() Tally { return Tally{failures: map[v1alpha1.Category]int64{}} }
 
-// AddTo adds the tally to what the status holds, once, however often it is written: the answer to a write may be lost. It reports whether the rest,
-// which is not the same for all kinds, is to be added too.
+// AddTo adds the tally to what the status holds, once, however often and by how many it is written: the answer to a write may be lost, and while the
+// operator stops each call that ends has it written. It reports whether the rest, which is not the same for all kinds, is to be added too.
 func (t *Tally) AddTo(status *v1alpha1.ServiceStatus) bool {
 	if t.token == "" || t.token == status.CountsToken {
+		return false
+	}
+	if addedByAnother := !t.open(); addedByAnother { // and followed by more, under another token
 		return false
 	}
 	status.CountsToken = t.token

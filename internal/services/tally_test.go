@@ -71,3 +71,27 @@ func TestWhatIsCountedIsWrittenOnce(t *testing.T) {
 	call()
 	want("while the operator stops", 3)
 }
+
+// R3.9: two have the same tally to write, and one of them is late: by then more has been written.
+func TestWhatIsCountedIsWrittenOnceByTwo(t *testing.T) {
+	t.Parallel()
+	press := schedule.Destination(types.NamespacedName{Namespace: "news", Name: "press"})
+	clock := clocktesting.NewFakeClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
+	known := services.New(clock, schedule.New(clock, func(string) {}, nil), func(schedule.Resource, bool) {})
+	status := &v1alpha1.ServiceStatus{}
+	known.Posted(press)
+	first, late := known.TallyToWrite(press), known.TallyToWrite(press)
+	known.Posted(press)
+	if !first.AddTo(status) || late.AddTo(status) {
+		t.Error("the first tally is not added once")
+	}
+	known.TallyWritten(press, first)
+	second := known.TallyToWrite(press)
+	if !second.AddTo(status) {
+		t.Error("what came meanwhile is not added")
+	}
+	known.TallyWritten(press, second)
+	if late.AddTo(status) {
+		t.Error("the first tally is added twice")
+	}
+}

@@ -40,8 +40,11 @@ func TestAServiceIsNotCalledAsItWasDescribedBefore(t *testing.T) {
 		turn.Detach(ticket)
 		return ticket
 	}
+	if !ready("1") {
+		t.Error("what was not known before has not changed")
+	}
 	if ready("1") {
-		t.Error("what was not known before has changed")
+		t.Error("what is as it was has changed")
 	}
 	before := ask("item-1")
 	if before == nil {
@@ -159,5 +162,40 @@ func TestAnObjectBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	}
 	if remaining := plan.Availability(press).Remaining(clock.Now()); remaining != 0 {
 		t.Errorf("it waits %v for what the one before was told", remaining)
+	}
+}
+
+// R3.9: a call succeeds after its service was changed to call another peer. That one has failed meanwhile, and is probed all the same.
+func TestASuccessOfThePeerBeforeClosesNoCircuit(t *testing.T) {
+	t.Parallel()
+	press := schedule.Destination(types.NamespacedName{Namespace: "news", Name: "press"})
+	clock := clocktesting.NewFakeClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
+	plan := schedule.New(clock, func(string) {}, nil)
+	known := services.New(clock, plan, func(schedule.Resource, bool) {})
+	plan.Open()
+	turn := plan.Enter("item")
+	defer turn.Leave()
+	ask := func() *schedule.Ticket {
+		t.Helper()
+		ticket, granted := turn.Acquire(schedule.Rank{Name: "item"}, press)
+		if !granted {
+			t.Fatal("nothing is granted")
+		}
+		turn.Detach(ticket)
+		return ticket
+	}
+	known.MarkReady(press, "caller", "before", "peer", schedule.Limit{}, time.Time{})
+	slow := ask()
+	known.MarkReady(press, "caller", "after", "another", schedule.Limit{}, time.Time{})
+	for range 5 {
+		known.CallEnded(ask(), "after", v1alpha1.StageDeliver, 0, failure.New(v1alpha1.CategoryNetwork, "timeout", "no answer"))
+	}
+	clock.Step(time.Hour)
+	known.CallEnded(slow, "before", v1alpha1.StageDeliver, 0, nil)
+	if stands := plan.Availability(press); stands.State != schedule.StateCircuitOpen {
+		t.Errorf("it is %+v", stands)
+	}
+	if probe := ask(); probe == nil || plan.Free(press) {
+		t.Error("more than one call is let through")
 	}
 }
