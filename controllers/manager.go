@@ -96,8 +96,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	})
 	plan.Configure(itemwrites.All, schedule.Limit{Sharing: schedule.ByTenant})
 	plan.Configure(schedule.Builtin, schedule.Limit{})
-	plan.Configure(queue.ItemPlaces, queue.LimitOfItems(options.ItemWorkers))
-	plan.Configure(queue.PollPlaces, queue.LimitOfPolls(options.PollWorkers))
+	plan.Configure(queue.ItemPlaces, queue.LimitOf(options.ItemWorkers))
+	plan.Configure(queue.PollPlaces, queue.LimitOf(options.PollWorkers))
 	plan.Configure(queue.ProviderCheckPlaces, queue.LimitOfChecks)
 	plan.Configure(queue.DestinationCheckPlaces, queue.LimitOfChecks)
 

@@ -34,7 +34,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
 		WatchesRawSource(&r.Waker.Items).
-		WithOptions(queue.Options(queue.LimitOfItems(r.Workers))).
+		WithOptions(queue.Options(queue.LimitOf(r.Workers))).
 		Complete(r)
 }
 

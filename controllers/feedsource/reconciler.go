@@ -64,7 +64,7 @@ type Reconciler struct {
 	Fresh *itemcache.Fresh
 	// Recordable knows whether what comes of a poll can be written down.
 	Recordable *crdcheck.Checker
-	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
+	// Workers is how many feeds of one namespace are polled at the same time at most (queue.LimitOf).
 	Workers int
 
 	states sourceStates

@@ -46,12 +46,8 @@ type checker interface {
 }
 
 func (aiProviders) traits() traits {
-	return traits{places: queue.ProviderCheckPlaces, key: queue.ProviderKey, stage: v1alpha1.StageSummarize}
+	return traits{kind: schedule.KindProvider, places: queue.ProviderCheckPlaces, stage: v1alpha1.StageSummarize}
 }
-
-func (aiProviders) door(waker *queue.Waker) *queue.Source { return &waker.Providers }
-
-func (aiProviders) resource(key client.ObjectKey) schedule.Resource { return schedule.Provider(key) }
 
 func (a aiProviders) limit(described *v1alpha1.AIProvider) schedule.Limit {
 	return schedule.Limit{

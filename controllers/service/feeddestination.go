@@ -43,13 +43,7 @@ func NewFeedDestinations(tools Tools, factory DestinationFactory) *FeedDestinati
 type feedDestinations struct{ factory DestinationFactory }
 
 func (feedDestinations) traits() traits {
-	return traits{places: queue.DestinationCheckPlaces, key: queue.DestinationKey, stage: v1alpha1.StageDeliver}
-}
-
-func (feedDestinations) door(waker *queue.Waker) *queue.Source { return &waker.Destinations }
-
-func (feedDestinations) resource(key client.ObjectKey) schedule.Resource {
-	return schedule.Destination(key)
+	return traits{kind: schedule.KindDestination, places: queue.DestinationCheckPlaces, stage: v1alpha1.StageDeliver}
 }
 
 func (feedDestinations) limit(described *v1alpha1.FeedDestination) schedule.Limit {

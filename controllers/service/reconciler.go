@@ -70,7 +70,7 @@ func (r *Reconciler[T, P, C]) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(P(new(T)), builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
-		WatchesRawSource(r.kind.door(r.Waker)).
+		WatchesRawSource(r.Waker.Door(string(r.kind.traits().kind))).
 		WithOptions(queue.Options(queue.LimitOfChecks)).
 		Complete(r)
 }
@@ -97,8 +97,8 @@ type checkResult[P any] struct {
 // Reconcile opens or closes a service, and writes down which and why. Where it has to be asked about itself and others
 // have their turn first, all stays as it is until then.
 func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	id := r.kind.resource(request.NamespacedName)
-	turn := r.Services.Schedule.Enter(queue.Key(r.kind.traits().key, request.NamespacedName))
+	id := schedule.Resource{Kind: r.kind.traits().kind, Name: request.String()}
+	turn := r.Services.Schedule.Enter(queue.Key(string(id.Kind), request.NamespacedName))
 	defer turn.Leave()
 	found := P(new(T))
 	if err := r.Client.Get(ctx, request.NamespacedName, found); err != nil {
