@@ -10,8 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/feed-operator/feed-operator/controllers/feeditem"
 	"github.com/feed-operator/feed-operator/controllers/feedsource"
@@ -211,23 +213,21 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 			return err
 		}
 	}
-	if err := addQueueLog(ctx, manager, options.Clock); err != nil {
-		return err
+	waiting := telemetry.NewQueueLog(options.Clock, manager.GetLogger())
+	for _, heard := range []toolscache.ResourceEventHandler{waiting, before.ItemHandler(ctx)} {
+		if err := itemcache.Hear(ctx, manager.GetCache(), heard); err != nil {
+			return err
+		}
 	}
-	if err := manager.Add(&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.WakeAll}); err != nil {
-		return err
+	for _, runnable := range []ctrlmanager.Runnable{
+		waiting, apart, before,
+		&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.WakeAll},
+		&service.FinalCounters{Services: known, Providers: providers, Destinations: destinations},
+		&feeditem.Seeder{Reconciler: items, Synced: manager.GetCache().WaitForCacheSync},
+	} {
+		if err := manager.Add(runnable); err != nil {
+			return err
+		}
 	}
-	if err := manager.Add(apart); err != nil {
-		return err
-	}
-	if err := manager.Add(&service.FinalCounters{Services: known, Providers: providers, Destinations: destinations}); err != nil {
-		return err
-	}
-	if err := manager.Add(before); err != nil {
-		return err
-	}
-	if err := before.WriteAsItemsGo(ctx, manager.GetCache()); err != nil {
-		return err
-	}
-	return manager.Add(&feeditem.Seeder{Reconciler: items, Synced: manager.GetCache().WaitForCacheSync})
+	return nil
 }

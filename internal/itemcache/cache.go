@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,6 +87,16 @@ func WatchKinds(ctx context.Context, kinds cache.Cache) error {
 		}
 	}
 	return nil
+}
+
+// Hear has somebody hear of all items as the cache does.
+func Hear(ctx context.Context, kinds cache.Cache, heard toolscache.ResourceEventHandler) error {
+	informer, err := kinds.GetInformer(ctx, &v1alpha1.FeedItem{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(heard)
+	return err
 }
 
 // Index adds the indexes of the cache. They are all here.
