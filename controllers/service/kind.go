@@ -27,8 +27,8 @@ type traits struct {
 // kind is what the kinds of services do differently. P is the kind, and C what calls a service of it.
 type kind[P v1alpha1.ServiceObject, C any] interface {
 	traits() traits
-	// limit is how hard a service may be asked.
-	limit(object P) schedule.Limit
+	// pace is how hard a service may be asked, and when it was called last, as far as that depends on it.
+	pace(object P) (limit schedule.Limit, last time.Time)
 	// peer is the part of the spec that says who is called.
 	peer(object P) any
 	// credentials reads what a service is called with, and its version.
@@ -42,8 +42,6 @@ type kind[P v1alpha1.ServiceObject, C any] interface {
 	usable(object P, caller C, answered bool) bool
 	// addCounts notes on the status what calls have come to; fresh means that this is not added yet.
 	addCounts(object P, calls services.Tally, fresh bool)
-	// lastCall is when a service was called last, as far as its pace depends on that.
-	lastCall(object P) time.Time
 	// resume takes over from the status what only this kind has learned before a restart.
 	resume(known *services.Services, id schedule.Resource, object P)
 	// working says in words what a service does when all is well.
