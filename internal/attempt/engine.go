@@ -173,10 +173,7 @@ func (e *Engine) findChain(ctx context.Context, held *tickets, item *v1alpha1.Fe
 	if open.Begun() { // what was refused since is one of its failures, or passed over
 		return nil, nil
 	}
-	if outcome, refused := e.allRefused(item, held.first); refused {
-		return &outcome, nil
-	}
-	return nil, nil
+	return e.allRefused(item, held.first), nil
 }
 
 // retriedSince reports whether somebody has asked for a retry of what has failed at a provider, since an
