@@ -245,14 +245,12 @@ const mostDoubts = 1000
 // keepDoubts gives up what items hold that have ended, and reports whether anything is left: of an item that is gone nobody else knows it.
 func (m *Memory) keepDoubts(ctx context.Context) bool {
 	now := m.all.Clock.Now()
-	for key, held := range m.reserved {
+	maps.DeleteFunc(m.reserved, func(_ feed.Key, held Reservation) bool {
 		var item v1alpha1.FeedItem
 		err := m.all.Client.Get(ctx, held.Item, &item) // from the cache
 		ended := err == nil && item.UID == held.UID && item.Terminal()
-		if ended || now.Sub(held.Since) > posted.KeptFor || len(m.reserved) > mostDoubts {
-			delete(m.reserved, key)
-		}
-	}
+		return ended || now.Sub(held.Since) > posted.KeptFor || len(m.reserved) > mostDoubts
+	})
 	return len(m.reserved) > 0
 }
 
