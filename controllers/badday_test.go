@@ -151,7 +151,7 @@ func TestNoMoreItemsAreWorkedOnThanThereArePlacesWhileWritesAreSlow(t *testing.T
 	w.lookAtItems("news")
 	w.poll("news")
 	open()
-	if places := queue.LimitOfItems(workers).Slots(); int(most.Load()) > places {
+	if places := queue.LimitOf(workers).Slots(); int(most.Load()) > places {
 		t.Errorf("%d items were written at once, with %d places", most.Load(), places)
 	}
 	w.untilItems("news", allProcessed(n))
@@ -212,7 +212,7 @@ func TestNoMoreItemsAreGivenUpAtOnceThanThereArePlacesWhileWritesAreSlow(t *test
 	await(t, writes.isHeld)
 	w.lookAtItems("news")
 	open()
-	if places := queue.LimitOfItems(workers).Slots(); int(most.Load()) > places {
+	if places := queue.LimitOf(workers).Slots(); int(most.Load()) > places {
 		t.Errorf("%d items were written at once, with %d places", most.Load(), places)
 	}
 	w.untilItems("news", eachOf(n, inState("press", v1alpha1.DeliveryDead)))

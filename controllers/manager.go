@@ -10,8 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/feed-operator/feed-operator/controllers/batching"
 	"github.com/feed-operator/feed-operator/controllers/feeditem"
@@ -98,8 +100,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	})
 	plan.Configure(itemwrites.All, schedule.Limit{Sharing: schedule.ByTenant})
 	plan.Configure(schedule.Builtin, schedule.Limit{})
-	plan.Configure(queue.ItemPlaces, queue.LimitOfItems(options.ItemWorkers))
-	plan.Configure(queue.PollPlaces, queue.LimitOfPolls(options.PollWorkers))
+	plan.Configure(queue.ItemPlaces, queue.LimitOf(options.ItemWorkers))
+	plan.Configure(queue.PollPlaces, queue.LimitOf(options.PollWorkers))
 	plan.Configure(queue.ProviderCheckPlaces, queue.LimitOfChecks)
 	plan.Configure(queue.DestinationCheckPlaces, queue.LimitOfChecks)
 
@@ -217,23 +219,21 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 			return err
 		}
 	}
-	if err := addQueueLog(ctx, manager, options.Clock); err != nil {
-		return err
+	waiting := telemetry.NewQueueLog(options.Clock, manager.GetLogger())
+	for _, heard := range []toolscache.ResourceEventHandler{waiting, before.ItemHandler(ctx)} {
+		if err := itemcache.Hear(ctx, manager.GetCache(), heard); err != nil {
+			return err
+		}
 	}
-	if err := manager.Add(&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.WakeAll}); err != nil {
-		return err
+	for _, runnable := range []ctrlmanager.Runnable{
+		waiting, apart, before,
+		&clockWatch{clock: options.Clock, log: manager.GetLogger().WithName("clock"), wakeAll: recordable.WakeAll},
+		&service.FinalCounters{Services: known, Providers: providers, Destinations: destinations},
+		&feeditem.Seeder{Reconciler: items, Synced: manager.GetCache().WaitForCacheSync},
+	} {
+		if err := manager.Add(runnable); err != nil {
+			return err
+		}
 	}
-	if err := manager.Add(apart); err != nil {
-		return err
-	}
-	if err := manager.Add(&service.FinalCounters{Services: known, Providers: providers, Destinations: destinations}); err != nil {
-		return err
-	}
-	if err := manager.Add(before); err != nil {
-		return err
-	}
-	if err := before.WriteAsItemsGo(ctx, manager.GetCache()); err != nil {
-		return err
-	}
-	return manager.Add(&feeditem.Seeder{Reconciler: items, Synced: manager.GetCache().WaitForCacheSync})
+	return nil
 }

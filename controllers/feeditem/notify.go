@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,20 +82,13 @@ func (r *Reconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.Notifica
 	}
 }
 
-func lastErrorOf(item *v1alpha1.FeedItem) string {
-	if item.Status.Failure == nil {
-		return ""
-	}
-	return item.Status.Failure.Message
-}
-
 // noticeOf is the notification of an item that has failed for good.
 func noticeOf(item *v1alpha1.FeedItem) *destination.Notice {
 	first := "First attempt: " + lifecycle.FirstAttempt(item).UTC().Format("2006-01-02 15:04:05 UTC")
 	return &destination.Notice{
 		Subject: fmt.Sprintf("Failed for good: FeedItem %s/%s", item.Namespace, item.Name),
 		Title:   item.Spec.Title,
-		Error:   failure.Mask(lastErrorOf(item)),
+		Error:   failure.Mask(ptr.Deref(item.Status.Failure, v1alpha1.Failure{}).Message),
 		Facts:   fmt.Sprintf("%s; retries: %d", first, item.Status.RetryCount),
 		URL:     item.Spec.URL,
 		Advice: fmt.Sprintf("To retry: kubectl -n %s annotate feeditem %s %s=$(date +%%s) --overwrite",

@@ -48,7 +48,7 @@ type Reconciler struct {
 	Recordable *crdcheck.Checker
 	// Notifier sends the notifications of items that have failed for good.
 	Notifier *notices.Notifier
-	// Workers is how many items of one source are worked on at the same time at most (queue.LimitOfItems).
+	// Workers is how many items of one source are worked on at the same time at most (queue.LimitOf).
 	Workers int
 
 	Results    *results.Results

@@ -5,6 +5,9 @@ package feeditem
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,19 +20,21 @@ import (
 	"github.com/feed-operator/feed-operator/internal/retry"
 )
 
-// retryRequestedNow lets through what a person has asked to have retried just now, or whose credentials were replaced.
-var retryRequestedNow = queue.Updated(func(before, after client.Object) bool {
-	return !retry.LastRetryRequest(before).Equal(retry.LastRetryRequest(after))
+// askedNow lets through what a person has asked to have retried just now, or whose refused credentials were replaced.
+var askedNow = queue.Updated(func(before, after client.Object) bool {
+	return !slices.EqualFunc(retry.Asked(before), retry.Asked(after), time.Time.Equal)
 })
 
-// failedItemsOf names the items that have failed at a service, or of a source.
+// failedItemsOf names the items that have failed at a service, or of a source; and those of earlier attempts that were given up for the
+// credentials that a service refuses.
 func (r *Reconciler) failedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	items, err := itemcache.FailedOf(ctx, r.Client, object)
-	if err != nil {
+	givenUp, refusedErr := itemcache.RefusedBy(ctx, r.Client, itemcache.ServiceOf(object))
+	if err := errors.Join(err, refusedErr); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items to retry", "of", object.GetName())
 		return nil
 	}
-	requests := requestsOf(items)
+	requests := requestsOf(append(items, givenUp...))
 	if _, isProvider := object.(*v1alpha1.AIProvider); isProvider {
 		for _, name := range r.Attempts.Open.FailedAt(client.ObjectKeyFromObject(object)) {
 			requests = append(requests, reconcile.Request{NamespacedName: name})

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -36,9 +35,8 @@ func (s *Seeder) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sources := map[types.NamespacedName]*v1alpha1.FeedSource{}
 	for i := range items {
-		if err := s.seed(ctx, &items[i], sources); err != nil {
+		if err := s.seed(ctx, &items[i]); err != nil {
 			return err
 		}
 	}
@@ -48,23 +46,15 @@ func (s *Seeder) Start(ctx context.Context) error {
 
 // seed puts one item in line for what it needs, if it is due. Which page it needs shows later. Nothing is granted before the
 // schedule is open.
-func (s *Seeder) seed(ctx context.Context, item *v1alpha1.FeedItem, sources map[types.NamespacedName]*v1alpha1.FeedSource) error {
+func (s *Seeder) seed(ctx context.Context, item *v1alpha1.FeedItem) error {
 	action := s.Reconciler.next(ctx, item).Action
 	if action != lifecycle.Summarize && action != lifecycle.Deliver {
 		return nil
 	}
 	r := s.Reconciler
-	key := types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
-	source, known := sources[key]
-	if !known {
-		var err error
-		if source, err = itemcache.SourceOf(ctx, r.Client, item); err != nil {
-			return err
-		}
-		sources[key] = source
-	}
-	if source == nil || source.UID != item.Spec.SourceRef.UID || source.Spec.Suspend {
-		return nil
+	source, err := itemcache.SourceOf(ctx, r.Client, item)
+	if err != nil || source == nil || source.Spec.Suspend {
+		return err
 	}
 	turn := r.Schedule.Enter(queue.Key(queue.ItemKey, client.ObjectKeyFromObject(item)))
 	defer turn.Leave()

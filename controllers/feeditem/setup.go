@@ -14,10 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/queue"
-	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // SetupWithManager registers the controller of items. It looks at an item when it appears, when
@@ -28,35 +26,12 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(itemcache.Unfinished))).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(credentialsRestored)).
-		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.refusedItemsOf), builder.WithPredicates(credentialsRestored)).
-		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
-		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
-		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retryRequestedNow)).
+		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(askedNow)).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(askedNow)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(askedNow)).
 		WatchesRawSource(&r.Waker.Items).
-		WithOptions(queue.Options(queue.LimitOfItems(r.Workers))).
+		WithOptions(queue.Options(queue.LimitOf(r.Workers))).
 		Complete(r)
-}
-
-// credentialsRestored lets through services whose refused credentials were replaced just now.
-var credentialsRestored = queue.Updated(func(earlier, later client.Object) bool {
-	before, isService := earlier.(v1alpha1.ServiceObject)
-	after, still := later.(v1alpha1.ServiceObject)
-	return isService && still && !believable.TimeOf(before.Service().CredentialsRestoredTime).Equal(believable.TimeOf(after.Service().CredentialsRestoredTime))
-})
-
-// refusedItemsOf names the items that had failed for the refused credentials of a service.
-func (r *Reconciler) refusedItemsOf(ctx context.Context, object client.Object) []reconcile.Request {
-	id := schedule.Provider(client.ObjectKeyFromObject(object))
-	if _, posts := object.(*v1alpha1.FeedDestination); posts {
-		id = schedule.Destination(client.ObjectKeyFromObject(object))
-	}
-	items, err := itemcache.RefusedBy(ctx, r.Client, id)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the items of a restored service", "service", id.String())
-		return nil
-	}
-	return requestsOf(items)
 }
 
 // openItemsOf names the items of a source whose spec has changed, but for those that rest.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -64,7 +65,7 @@ type Reconciler struct {
 	Fresh *itemcache.Fresh
 	// Recordable knows whether what comes of a poll can be written down.
 	Recordable *crdcheck.Checker
-	// Workers is how many feeds of one namespace are polled at the same time at most (limitOfPolls).
+	// Workers is how many feeds of one namespace are polled at the same time at most (queue.LimitOf).
 	Workers int
 
 	states sourceStates
@@ -159,7 +160,8 @@ func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource,
 
 // ended reports whether the feed is gone for good, and nobody has changed anything since.
 func ended(source *v1alpha1.FeedSource) bool {
-	return stalledBecause(source, v1alpha1.ReasonFeedGone) &&
+	stalled := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionStalled)
+	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == v1alpha1.ReasonFeedGone &&
 		source.Status.ObservedGeneration == source.Generation && !derive.PollForced(source)
 }
 

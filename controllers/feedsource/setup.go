@@ -11,8 +11,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -35,7 +33,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesNotifying),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Sources).
-		WithOptions(queue.Options(queue.LimitOfPolls(r.Workers))).
+		WithOptions(queue.Options(queue.LimitOf(r.Workers))).
 		Complete(r)
 }
 
@@ -44,43 +42,36 @@ type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // countItems tallies the items, and queues the source of one whose phase has changed: at once when all of its
 // items have settled, and else after a while, so that what changes meanwhile is counted with it.
 func countItems(tally *itemcache.Tally) handler.EventHandler {
+	const countDelay = 2 * time.Second // the first change shows soon, the rest of the minute together
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, queue sourceQueue) {
-			tally.Change(nil, itemcache.AsItem(e.Object))
-			enqueueLater(e.Object, queue)
+		CreateFunc: func(_ context.Context, e event.CreateEvent, to sourceQueue) {
+			item := itemcache.AsItem(e.Object)
+			tally.Change(nil, item)
+			enqueueSource(item, to, countDelay)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue sourceQueue) {
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, to sourceQueue) {
 			before, after := itemcache.AsItem(e.ObjectOld), itemcache.AsItem(e.ObjectNew)
 			tally.Change(before, after)
 			switch {
 			case before == nil, after == nil, before.Status.Phase == after.Status.Phase:
 			case tally.Settled(after.Spec.SourceRef.UID, 0):
-				enqueue(after, queue, 0)
+				enqueueSource(after, to, 0)
 			default:
-				enqueueLater(after, queue)
+				enqueueSource(after, to, countDelay)
 			}
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue sourceQueue) {
-			tally.Change(itemcache.AsItem(e.Object), nil)
-			enqueueLater(e.Object, queue)
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, to sourceQueue) {
+			item := itemcache.AsItem(e.Object)
+			tally.Change(item, nil)
+			enqueueSource(item, to, countDelay)
 		},
 	}
 }
 
-func enqueueLater(object client.Object, queue sourceQueue) {
-	const countDelay = 2 * time.Second // the first change shows soon, the rest of the minute together
-	enqueue(object, queue, countDelay)
-}
-
-func enqueue(object client.Object, queue sourceQueue, after time.Duration) {
-	item := itemcache.AsItem(object)
-	if item == nil {
-		return
+// enqueueSource queues the source of an item after a while, behind all else.
+func enqueueSource(item *v1alpha1.FeedItem, to sourceQueue, after time.Duration) {
+	if item != nil {
+		source := types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
+		queue.Push(to, reconcile.Request{NamespacedName: source}, handler.LowPriority, after)
 	}
-	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}}
-	if byPriority, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		byPriority.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: new(handler.LowPriority)}, request)
-		return
-	}
-	queue.AddAfter(request, after)
 }

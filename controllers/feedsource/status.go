@@ -187,19 +187,7 @@ func note(source *v1alpha1.FeedSource, kind, reason, message string, now time.Ti
 	})
 }
 
-func stalledBecause(source *v1alpha1.FeedSource, reason string) bool {
-	stalled := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionStalled)
-	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == reason
-}
-
 // formatDuration writes a duration without its zero parts: 15m, not 15m0s.
 func formatDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }

@@ -46,17 +46,13 @@ type checker interface {
 }
 
 func (aiProviders) traits() traits {
-	return traits{places: queue.ProviderCheckPlaces, key: queue.ProviderKey, stage: v1alpha1.StageSummarize}
+	return traits{kind: schedule.KindProvider, places: queue.ProviderCheckPlaces, stage: v1alpha1.StageSummarize}
 }
 
-func (aiProviders) door(waker *queue.Waker) *queue.Source { return &waker.Providers }
-
-func (aiProviders) resource(key client.ObjectKey) schedule.Resource { return schedule.Provider(key) }
-
-func (a aiProviders) limit(described *v1alpha1.AIProvider) schedule.Limit {
+func (a aiProviders) pace(described *v1alpha1.AIProvider) (limit schedule.Limit, last time.Time) {
 	return schedule.Limit{
 		PerMinute: described.RequestsPerMinute(), Concurrent: min(described.MaxConcurrent(), a.share), TokensPerDay: described.TokensPerDay(),
-	}
+	}, last
 }
 
 func (aiProviders) credentials(ctx context.Context, live client.Reader, described *v1alpha1.AIProvider) (secrets.Values, string, error) {
@@ -89,8 +85,6 @@ func (aiProviders) addCounts(described *v1alpha1.AIProvider, calls services.Tall
 	described.Status.Tokens = services.Sum(described.Status.Tokens, calls.Tokens)
 	described.Status.LastSuccessTime = services.TimeOrKeep(calls.LastSuccess, described.Status.LastSuccessTime)
 }
-
-func (aiProviders) lastCall(*v1alpha1.AIProvider) time.Time { return time.Time{} }
 
 func (aiProviders) resume(known *services.Services, id schedule.Resource, described *v1alpha1.AIProvider) {
 	known.RestoreTokens(id, described.Status.TokensToday)

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -43,17 +44,12 @@ func NewFeedDestinations(tools Tools, factory DestinationFactory) *FeedDestinati
 type feedDestinations struct{ factory DestinationFactory }
 
 func (feedDestinations) traits() traits {
-	return traits{places: queue.DestinationCheckPlaces, key: queue.DestinationKey, stage: v1alpha1.StageDeliver}
+	return traits{kind: schedule.KindDestination, places: queue.DestinationCheckPlaces, stage: v1alpha1.StageDeliver}
 }
 
-func (feedDestinations) door(waker *queue.Waker) *queue.Source { return &waker.Destinations }
-
-func (feedDestinations) resource(key client.ObjectKey) schedule.Resource {
-	return schedule.Destination(key)
-}
-
-func (feedDestinations) limit(described *v1alpha1.FeedDestination) schedule.Limit {
-	return schedule.Limit{Every: described.MinInterval(), Concurrent: described.MaxConcurrent()}
+func (feedDestinations) pace(described *v1alpha1.FeedDestination) (limit schedule.Limit, last time.Time) {
+	return schedule.Limit{Every: described.MinInterval(), Concurrent: described.MaxConcurrent()},
+		ptr.Deref(described.Status.LastDeliveryTime, metav1.Time{}).Time
 }
 
 func (feedDestinations) credentials(ctx context.Context, live client.Reader, described *v1alpha1.FeedDestination) (secrets.Values, string, error) {
@@ -139,13 +135,6 @@ func (feedDestinations) addCounts(described *v1alpha1.FeedDestination, calls ser
 	described.Status.Delivered = services.Sum(described.Status.Delivered, calls.Posts)
 	described.Status.Duplicates = services.Sum(described.Status.Duplicates, calls.Duplicates)
 	described.Status.LastDeliveryTime = services.TimeOrKeep(calls.LastPost, described.Status.LastDeliveryTime)
-}
-
-func (feedDestinations) lastCall(described *v1alpha1.FeedDestination) time.Time {
-	if last := described.Status.LastDeliveryTime; last != nil {
-		return last.Time
-	}
-	return time.Time{}
 }
 
 func (feedDestinations) resume(*services.Services, schedule.Resource, *v1alpha1.FeedDestination) {}

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/services"
@@ -18,9 +17,9 @@ import (
 
 // traits are what is the same for all services of a kind.
 type traits struct {
-	// places are where services of the kind are asked about themselves, and key is what the kind is called in the schedule.
+	// kind is what the kind is called in the schedule, and places are where services of it are asked about themselves.
+	kind   schedule.Kind
 	places schedule.Resource
-	key    string
 	// stage is the part of the work on an item in which a service is called.
 	stage v1alpha1.Stage
 }
@@ -28,12 +27,8 @@ type traits struct {
 // kind is what the kinds of services do differently. P is the kind, and C what calls a service of it.
 type kind[P v1alpha1.ServiceObject, C any] interface {
 	traits() traits
-	// door is where services of the kind are brought back from.
-	door(waker *queue.Waker) *queue.Source
-	// resource is how the schedule knows a service.
-	resource(key client.ObjectKey) schedule.Resource
-	// limit is how hard a service may be asked.
-	limit(object P) schedule.Limit
+	// pace is how hard a service may be asked, and when it was called last, as far as that depends on it.
+	pace(object P) (limit schedule.Limit, last time.Time)
 	// peer is the part of the spec that says who is called.
 	peer(object P) any
 	// credentials reads what a service is called with, and its version.
@@ -47,8 +42,6 @@ type kind[P v1alpha1.ServiceObject, C any] interface {
 	usable(object P, caller C, answered bool) bool
 	// addCounts notes on the status what calls have come to; fresh means that this is not added yet.
 	addCounts(object P, calls services.Tally, fresh bool)
-	// lastCall is when a service was called last, as far as its pace depends on that.
-	lastCall(object P) time.Time
 	// resume takes over from the status what only this kind has learned before a restart.
 	resume(known *services.Services, id schedule.Resource, object P)
 	// endedFor is the revision with which a service said that it has ended for good, by its status; noteEnded notes it there.

@@ -22,6 +22,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/services"
@@ -70,7 +71,7 @@ func (r *Reconciler[T, P, C]) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(P(new(T)), builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
-		WatchesRawSource(r.kind.door(r.Waker)).
+		WatchesRawSource(r.Waker.Door(string(r.kind.traits().kind))).
 		WithOptions(queue.Options(queue.LimitOfChecks)).
 		Complete(r)
 }
@@ -99,8 +100,8 @@ type checkResult[P any] struct {
 // Reconcile opens or closes a service, and writes down which and why. Where it has to be asked about itself and others
 // have their turn first, all stays as it is until then.
 func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	id := r.kind.resource(request.NamespacedName)
-	turn := r.Services.Schedule.Enter(queue.Key(r.kind.traits().key, request.NamespacedName))
+	id := schedule.Resource{Kind: r.kind.traits().kind, Name: request.String()}
+	turn := r.Services.Schedule.Enter(queue.Key(string(id.Kind), request.NamespacedName))
 	defer turn.Leave()
 	found := P(new(T))
 	if err := r.Client.Get(ctx, request.NamespacedName, found); err != nil {
@@ -125,7 +126,11 @@ func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Reques
 			readiness: conditions.Readiness{Reason: v1alpha1.ReasonCRDOutdated, Message: outdated, Stalled: true},
 		}))
 	}
-	r.clearPauses(id, found)
+	// Why it is not to be called now is forgotten once for each token: its cool-down, its quota, its circuit. What had been refused is asked
+	// about again, with what there is now.
+	if asked := (retry.Request{Token: retry.Token(found), Last: found.Service().LastHandledRetry}); asked.IsNew() {
+		r.Services.Clear(id, asked.Token)
+	}
 	stands, err := r.evaluate(ctx, turn, id, found)
 	if err != nil || stands.parked {
 		return ctrl.Result{}, err
@@ -248,7 +253,8 @@ func (r *Reconciler[T, P, C]) runCheck(ctx context.Context, id schedule.Resource
 	if replaced, err := r.replaced(ctx, found); err != nil || replaced { // while it was asked: it is looked at again for that
 		return checkResult[P]{parked: true}, err
 	}
-	if r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), r.kind.limit(found), r.kind.lastCall(found)) {
+	limit, last := r.kind.pace(found)
+	if r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), limit, last) {
 		r.wakeWaiting(ctx, found.GetNamespace())
 	}
 	stands := checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found), answer: answer}

@@ -4,12 +4,14 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,15 +30,14 @@ import (
 
 // readinessOf reports for a service that may be called how it stands.
 func (r *Reconciler[T, P, C]) readinessOf(id schedule.Resource, found P, availability schedule.Availability) conditions.Readiness {
-	until, spent := r.Services.Schedule.TokensSpent(id)
-	if said, yes := services.TokensReadiness(until, spent, availability); yes {
-		return said
+	if midnight, spent := r.Services.Schedule.TokensSpent(id); spent && !availability.Until.After(midnight) { // else it is not called for longer
+		return conditions.Readiness{
+			Retrying: true,
+			Reason:   v1alpha1.ReasonTokensPerDaySpent,
+			Message: fmt.Sprintf("spec.tokensPerDay is used up: too few tokens are left today for another call; paused until %s (midnight UTC), "+
+				"or until it is raised", midnight.UTC().Format(time.RFC3339)),
+		}
 	}
-	return r.availabilityReadiness(id, found, availability)
-}
-
-// availabilityReadiness returns what the calls of a service have come to.
-func (r *Reconciler[T, P, C]) availabilityReadiness(id schedule.Resource, found P, availability schedule.Availability) conditions.Readiness {
 	remaining := availability.Remaining(r.Clock.Now())
 	if availability.State != schedule.StateCircuitOpen && remaining < services.LongPause {
 		return conditions.Readiness{Ready: true, Reason: v1alpha1.ReasonSucceeded, Message: r.kind.working(found)}
@@ -83,36 +84,9 @@ func (r *Reconciler[T, P, C]) updateStatus(ctx context.Context, id schedule.Reso
 	if err != nil {
 		return err
 	}
-	said, err := r.patch(ctx, id, found, generation, stands, calls, givenUp, now, &asked)
-	if client.IgnoreNotFound(err) == nil { // what was called is counted, or gone
-		r.Services.TallyWritten(id, calls)
-	}
-	if err != nil {
-		return err
-	}
-	r.Services.Schedule.TokensWritten(id, calls.Today)
-	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
-		telemetry.ServiceTransition(r.Recorder, found, said.Ready, said.Reason, said.Message)
-	}
-	if asked.Noted {
-		telemetry.RetryRequested(r.Recorder, found, asked.Items)
-		ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.Items)
-	}
-	// Most are woken by the time that was written just now; one that was given up while it was
-	// written has nobody else.
-	for _, item := range items {
-		r.Waker.ItemLater(item, 0)
-	}
-	return nil
-}
-
-// patch writes the status, and returns what its conditions say: of a service that is open, by the
-// availability that is written with them.
-func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, found P, generation int64, stands checkResult[P],
-	calls services.Tally, givenUp, now time.Time, asked *retry.Request,
-) (conditions.Readiness, error) {
+	// What the conditions say of a service that is open follows from the availability that is written with them.
 	said, availability := stands.readiness, r.Services.Availability(id)
-	err := record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
+	err = record.Write[T, P](ctx, r.Client, r.Live, found, func(live P) bool {
 		status := live.Service()
 		if stands.checkedFor != "" {
 			status.CheckedTime, status.CheckedFor = &metav1.Time{Time: now}, conditions.Cut(stands.checkedFor, 256)
@@ -135,7 +109,26 @@ func (r *Reconciler[T, P, C]) patch(ctx context.Context, id schedule.Resource, f
 		status.Availability = availabilityStatus(availability)
 		return true
 	})
-	return said, err
+	if client.IgnoreNotFound(err) == nil { // what was called is counted, or gone
+		r.Services.TallyWritten(id, calls)
+	}
+	if err != nil {
+		return err
+	}
+	r.Services.Schedule.TokensWritten(id, calls.Today)
+	if after := conditions.Ready(found.Service().Conditions); after.Status != before.Status || after.Reason != before.Reason {
+		telemetry.ServiceTransition(r.Recorder, found, said.Ready, said.Reason, said.Message)
+	}
+	if asked.Noted {
+		telemetry.RetryRequested(r.Recorder, found, asked.Items)
+		ctrl.LoggerFrom(ctx).Info("Retry requested", "items", asked.Items)
+	}
+	// Most are woken by the time that was written just now; one that was given up while it was
+	// written has nobody else.
+	for _, item := range items {
+		r.Waker.ItemLater(item, 0)
+	}
+	return nil
 }
 
 // recordCredentials notes credentials that were refused, and when they were replaced: whenever the
@@ -188,19 +181,14 @@ func availabilityOf(held *v1alpha1.Availability) schedule.Availability {
 	default: // of a version that has other states: what the calls come to will show
 		return schedule.Availability{}
 	}
-	availability := schedule.Availability{State: schedule.State(held.State), Failures: int(held.Failures)}
-	if held.Until != nil {
-		availability.Until = held.Until.Time
-	}
-	return availability
+	until := ptr.Deref(held.Until, metav1.Time{}).Time
+	return schedule.Availability{State: schedule.State(held.State), Until: until, Failures: int(held.Failures)}
 }
 
 // availabilityStatus is an availability as a status holds it.
 func availabilityStatus(known schedule.Availability) *v1alpha1.Availability {
-	held := &v1alpha1.Availability{State: v1alpha1.AvailabilityState(known.State), Failures: conditions.Bounded(known.Failures)}
-	if known.State == "" {
-		held.State = v1alpha1.AvailabilityState(schedule.StateReady)
-	}
+	state := v1alpha1.AvailabilityState(cmp.Or(known.State, schedule.StateReady))
+	held := &v1alpha1.Availability{State: state, Failures: conditions.Bounded(known.Failures)}
 	if !known.Until.IsZero() {
 		held.Until = &metav1.Time{Time: wholeSecond(known.Until)}
 	}
@@ -208,9 +196,4 @@ func availabilityStatus(known schedule.Availability) *v1alpha1.Availability {
 }
 
 // wholeSecond is a time as the API keeps it, never earlier than it is.
-func wholeSecond(at time.Time) time.Time {
-	if whole := at.Truncate(time.Second); whole.Before(at) {
-		return whole.Add(time.Second)
-	}
-	return at
-}
+func wholeSecond(at time.Time) time.Time { return at.Add(time.Second - 1).Truncate(time.Second) }

@@ -134,8 +134,7 @@ func (e *Engine) AllRefuse(ctx context.Context, item *v1alpha1.FeedItem, source 
 	if err != nil {
 		return false, err
 	}
-	_, refused := e.allRefused(item, eligible(chain, derive.ToBeScreened(item, source)))
-	return refused, nil
+	return e.allRefused(item, eligible(chain, derive.ToBeScreened(item, source))) != nil, nil
 }
 
 // eligible returns the links that can do what an item needs first: to judge it, or to summarize it. One
@@ -155,16 +154,13 @@ func eligible(chain []link, screening bool) []link {
 }
 
 // allRefused returns the outcome of an attempt that is not made, because each provider that could be
-// asked refuses its credentials (R3.8).
-func (e *Engine) allRefused(item *v1alpha1.FeedItem, chain []link) (lifecycle.Outcome, bool) {
-	if len(chain) == 0 {
-		return lifecycle.Outcome{}, false
+// asked refuses its credentials (R3.8); nil where one does not, or there is none.
+func (e *Engine) allRefused(item *v1alpha1.FeedItem, chain []link) *lifecycle.Outcome {
+	if len(chain) == 0 || slices.ContainsFunc(chain, func(next link) bool { return next.refused == nil }) {
+		return nil
 	}
-	outcome := lifecycle.Outcome{Token: lifecycle.Token(item)}
+	outcome := &lifecycle.Outcome{Token: lifecycle.Token(item)}
 	for _, next := range chain {
-		if next.refused == nil {
-			return lifecycle.Outcome{}, false
-		}
 		at := lifecycle.FailedAfter(next.restored, e.Clock.Now())
 		if outcome.Failure == nil {
 			outcome.Failure = failure.Record(next.refused, v1alpha1.StageSummarize, next.Name, at.Time)
@@ -173,5 +169,5 @@ func (e *Engine) allRefused(item *v1alpha1.FeedItem, chain []link) (lifecycle.Ou
 			Name: next.Name, Category: v1alpha1.CategoryAuth, Count: 1, Time: at,
 		})
 	}
-	return outcome, true
+	return outcome
 }

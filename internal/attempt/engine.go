@@ -173,21 +173,15 @@ func (e *Engine) findChain(ctx context.Context, held *tickets, item *v1alpha1.Fe
 	if open.Begun() { // what was refused since is one of its failures, or passed over
 		return nil, nil
 	}
-	if outcome, refused := e.allRefused(item, held.first); refused {
-		return &outcome, nil
-	}
-	return nil, nil
+	return e.allRefused(item, held.first), nil
 }
 
 // retriedSince reports whether somebody has asked for a retry of what has failed at a provider, since an
 // attempt began that has failed there and goes on with the next one.
 func (e *Engine) retriedSince(ctx context.Context, source *v1alpha1.FeedSource, open *openAttempt) bool {
-	for _, ref := range slices.Concat(source.Spec.Providers, source.Judges()) {
-		if open.HasFailed(ref.Name) && retry.RequestedAt(ctx, e.Client, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(source.Spec.Providers, source.Judges()), func(ref v1alpha1.ProviderReference) bool {
+		return open.HasFailed(ref.Name) && retry.RequestedAt(ctx, e.Client, &v1alpha1.AIProvider{}, source.Namespace, ref.Name).After(open.since)
+	})
 }
 
 // skip ends an item that needs no summary, because its entry was posted before wherever it is to be posted; or has it wait for

@@ -4,6 +4,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +65,7 @@ func (e *Engine) acquireProvider(ctx context.Context, turn *schedule.Turn, held 
 func (e *Engine) markWaiting(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
 	var reasons []string
 	for _, next := range chain {
-		because := next.unavailable
-		if because == "" {
-			because = e.Services.PauseReason(next.resource)
-		}
+		because := cmp.Or(next.unavailable, e.Services.PauseReason(next.resource))
 		if because == "" {
 			return nil
 		}

@@ -190,9 +190,7 @@ func (r *Checker) Refused(kind string, err error) {
 	if err != nil {
 		return // then the check has said so
 	}
-	r.mu.Lock()
-	outdated := maps.Clone(r.outdated)
-	r.mu.Unlock()
+	outdated := r.all()
 	if outdated == nil {
 		outdated = map[string]kinds.Outdated{}
 	}

@@ -165,19 +165,16 @@ func (m *Memory) Store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 	if len(answer.LastModified) <= longestDate && !m.Sent.Holds(answer.LastModified) {
 		m.Data.LastModified = answer.LastModified
 	}
-	if m.object.ResourceVersion == "" {
-		object := &v1alpha1.FeedMemory{ObjectMeta: derive.OwnedBy(source, memoryName(source)), Data: m.Data}
-		return c.Create(ctx, object)
+	if m.object.ResourceVersion != "" {
+		if m.object.Data == m.Data {
+			return nil
+		}
+		m.object.Data = m.Data
+		if err := c.Update(ctx, m.object); !apierrors.IsNotFound(err) { // else somebody deleted it during the poll
+			return err
+		}
 	}
-	if m.object.Data == m.Data {
-		return nil
-	}
-	m.object.Data = m.Data
-	err := c.Update(ctx, m.object)
-	if apierrors.IsNotFound(err) { // somebody deleted it during the poll
-		return c.Create(ctx, &v1alpha1.FeedMemory{ObjectMeta: derive.OwnedBy(source, memoryName(source)), Data: m.Data})
-	}
-	return err
+	return c.Create(ctx, &v1alpha1.FeedMemory{ObjectMeta: derive.OwnedBy(source, memoryName(source)), Data: m.Data})
 }
 
 // memoryName is the name of a source's memory: of its UID, so that the memory of a source that was

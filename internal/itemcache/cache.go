@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,7 +52,7 @@ func Slim(object any) (any, error) {
 	item.Namespace = shared(item.Namespace)
 	item.Spec.SourceRef.Name = shared(item.Spec.SourceRef.Name)
 	item.Spec.SourceRef.UID = types.UID(shared(string(item.Spec.SourceRef.UID)))
-	if !item.Terminal() || len(refusedBy(item)) > 0 {
+	if !item.Terminal() || len(lifecycle.Refusals(item)) > 0 {
 		return item, nil
 	}
 	rows := item.Status.Deliveries
@@ -64,7 +65,7 @@ func Slim(object any) (any, error) {
 	}
 	item.Status.ProviderFailures, item.Status.Deliveries = slimFailures(item)
 	if item.Status.Phase == v1alpha1.PhaseProcessed {
-		item.Status.Deliveries = donePosts.of(rows)
+		item.Status.Deliveries = postsOf(rows)
 	}
 	item.Status.Conditions, item.Status.Failure, item.Status.Screening = nil, nil, nil
 	item.Status.Notifications = lifecycle.OpenNotifications(item)
@@ -88,11 +89,21 @@ func WatchKinds(ctx context.Context, kinds cache.Cache) error {
 	return nil
 }
 
+// Hear has somebody hear of all items as the cache does.
+func Hear(ctx context.Context, kinds cache.Cache, heard toolscache.ResourceEventHandler) error {
+	informer, err := kinds.GetInformer(ctx, &v1alpha1.FeedItem{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(heard)
+	return err
+}
+
 // Index adds the indexes of the cache. They are all here.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	for field, keysOf := range map[string]func(item *v1alpha1.FeedItem) []string{
-		byRefusal: refusedBy,
-		byFailing: failedAtOf,
+		byRefusal: func(item *v1alpha1.FeedItem) []string { return servicesOf(item, lifecycle.Refusals(item)) },
+		byFailing: func(item *v1alpha1.FeedItem) []string { return servicesOf(item, lifecycle.Failings(item)) },
 		bySource:  func(item *v1alpha1.FeedItem) []string { return []string{string(item.Spec.SourceRef.UID)} },
 		byUnfinished: func(item *v1alpha1.FeedItem) []string {
 			if !Unfinished(item) {
@@ -121,18 +132,27 @@ func listBy(ctx context.Context, reader client.Reader, namespace, field, key str
 	return list.Items, err
 }
 
-// refusedBy names the services for whose refused credentials an item, or a delivery of it, was given
-// up.
-func refusedBy(item *v1alpha1.FeedItem) []string {
-	refusals := lifecycle.Refusals(item)
-	names := make([]string, 0, len(refusals))
-	for _, by := range refusals {
-		names = append(names, Refuser(item, by).String())
+// servicesOf names the services where an item has failed, or was given up.
+func servicesOf[F lifecycle.Failing | lifecycle.Refusal](item *v1alpha1.FeedItem, failed []F) []string {
+	names := make([]string, 0, len(failed))
+	for _, at := range failed {
+		names = append(names, Refuser(item, lifecycle.Refusal(at)).String())
 	}
 	return names
 }
 
-// Refuser is the service that has refused its credentials to an item.
+// ServiceOf is how the schedule knows a service; zero for what is none.
+func ServiceOf(object client.Object) schedule.Resource {
+	switch object.(type) {
+	case *v1alpha1.AIProvider:
+		return schedule.Provider(client.ObjectKeyFromObject(object))
+	case *v1alpha1.FeedDestination:
+		return schedule.Destination(client.ObjectKeyFromObject(object))
+	}
+	return schedule.Resource{}
+}
+
+// Refuser is the service that has refused its credentials to an item, or where it has failed otherwise.
 func Refuser(item *v1alpha1.FeedItem, by lifecycle.Refusal) schedule.Resource {
 	key := client.ObjectKey{Namespace: item.Namespace, Name: by.Name}
 	if by.Stage == v1alpha1.StageDeliver {
@@ -179,7 +199,7 @@ func UnfinishedOf(ctx context.Context, reader client.Reader, namespace, source s
 // may have been requested.
 func Unfinished(object client.Object) bool {
 	item := AsItem(object)
-	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(refusedBy(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)
+	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(lifecycle.Refusals(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)
 }
 
 // AsItem returns an object as an item; nil where it is none.

@@ -4,6 +4,7 @@
 package itemcache
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -106,10 +107,7 @@ func (f *Fresh) Take(ctx context.Context, cached *v1alpha1.FeedItem, now time.Ti
 func (f *Fresh) takeMaking(name types.NamespacedName) *Making {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	making := f.newer[name]
-	if making == nil {
-		making = f.older[name]
-	}
+	making := cmp.Or(f.newer[name], f.older[name])
 	f.remove(name)
 	return making
 }

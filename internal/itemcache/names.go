@@ -8,44 +8,27 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// sharedNames are the names that many items have in common: of namespaces, sources, destinations, phases and reasons.
-var sharedNames = newNamePool(32_768)
+// sharedNames are the names that many items have in common: of namespaces, sources, destinations, phases and reasons. Of
+// more than that, those go first for which nobody has asked longest: of sources that are gone, among them. What is forgotten is
+// still right where it stands, and is kept twice at worst when it is asked for again.
+var sharedNames = lru.New(32_768)
 
 // shared returns a name that is the same in memory for all who ask for it, as far as there is room.
-func shared(name string) string { return sharedNames.get(name) }
+func shared(name string) string { return sharedIn(sharedNames, name) }
 
-// namePool keeps names, each once. It forgets those that nobody has asked for since so many others
-// were: of sources that are gone, among them. What is forgotten is still right where it stands, and
-// is kept twice at worst when it is asked for again.
-type namePool struct {
-	mu   sync.Mutex
-	most int
-	// recent are the names that were asked for lately, and before those of the time before that. Neither
-	// has more than most.
-	recent, before map[string]string
-}
-
-func newNamePool(most int) *namePool { return &namePool{most: most, recent: map[string]string{}} }
-
-func (p *namePool) get(name string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	kept, ok := p.recent[name]
-	if ok {
+func sharedIn(names *lru.Cache, name string) string {
+	found, _ := names.Get(name)
+	if kept, known := found.(string); known {
 		return kept
 	}
-	if kept, ok = p.before[name]; !ok {
-		kept = strings.Clone(name) // name may be a part of something large
-	}
-	if len(p.recent) >= p.most {
-		p.before, p.recent = p.recent, make(map[string]string, p.most/2)
-	}
-	p.recent[kept] = kept
+	kept := strings.Clone(name) // name may be a part of something large
+	names.Add(kept, kept)
 	return kept
 }
 

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
@@ -19,26 +20,26 @@ import (
 func TestNamesThatNobodyUsesAreForgotten(t *testing.T) {
 	t.Parallel()
 	const most = 100
-	pool := newNamePool(most)
-	used := pool.get("press")
+	pool := lru.New(most)
+	used := sharedIn(pool, "press")
 	for i := range 100 * most {
 		name := fmt.Sprintf("gone-%d", i)
-		if got := pool.get(name); got != name {
+		if got := sharedIn(pool, name); got != name {
 			t.Fatalf("%q became %q", name, got)
 		}
-		again := pool.get(strings.Clone("press"))
+		again := sharedIn(pool, strings.Clone("press"))
 		if unsafe.StringData(again) != unsafe.StringData(used) {
 			t.Fatalf("a name that is in use is kept twice after %d others", i)
 		}
-		if size := pool.size(); size > 2*most {
+		if size := pool.Len(); size > most {
 			t.Fatalf("%d names are kept, of %d in use at a time", size, most)
 		}
 	}
-	if _, kept := pool.before["gone-1"]; kept || pool.recent["gone-1"] != "" {
+	if _, kept := pool.Get("gone-1"); kept {
 		t.Error("a name that nobody uses is kept")
 	}
 	large := strings.Repeat("x", 1<<10) // as an answer of the API server is
-	if part := large[:10]; unsafe.StringData(pool.get(part)) == unsafe.StringData(part) {
+	if part := large[:10]; unsafe.StringData(sharedIn(pool, part)) == unsafe.StringData(part) {
 		t.Error("a name keeps all that it was cut out of")
 	}
 }
@@ -61,10 +62,4 @@ func TestItemsShareTheirNames(t *testing.T) {
 		unsafe.StringData(string(first.Spec.SourceRef.UID)) != unsafe.StringData(string(second.Spec.SourceRef.UID)) {
 		t.Error("two items have names of their own")
 	}
-}
-
-func (p *namePool) size() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.recent) + len(p.before)
 }

@@ -91,77 +91,58 @@ func (w *Writes) Rank(item *v1alpha1.FeedItem) schedule.Rank {
 
 // Forget forgets an item that is gone.
 func (w *Writes) Forget(ctx context.Context, item client.ObjectKey) {
-	if w.noteGone(item) {
-		w.wakeSources(ctx, item.Namespace, 0)
-	}
-}
-
-func (w *Writes) noteGone(item client.ObjectKey) (tell bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.ends(item, w.judge.Forget(item.Namespace, item.Name, w.Clock.Now()))
+	w.mayEnd(ctx, item, w.judge.Forget)
 }
 
 // Ended notes what has become of a write.
 func (w *Writes) Ended(ctx context.Context, item client.ObjectKey, err error) {
 	switch {
 	case err == nil:
-		w.accepted(ctx, item)
-	case !errors.Is(err, context.Canceled): // else the manager is stopping, which says nothing
-		w.refused(ctx, item, err)
-	}
-}
-
-func (w *Writes) accepted(ctx context.Context, item client.ObjectKey) {
-	if w.noteAccepted(item) {
-		w.wakeSources(ctx, item.Namespace, 0)
-	}
-}
-
-// noteAccepted notes a write that was taken, and returns whether the sources of its namespace are to say so.
-func (w *Writes) noteAccepted(item client.ObjectKey) (tell bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.ends(item, w.judge.Taken(item.Namespace, item.Name, w.Clock.Now()))
-}
-
-// ends notes, under the lock, what has ended, and returns whether the sources of the namespace are to say so.
-func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
-	if change.NamespaceEnded {
-		delete(w.why, item.Namespace)
-		tell = w.Clock.Now().Sub(change.Since) >= reportHeldAfter
-		w.Schedule.SetAvailability(In(item.Namespace), schedule.Availability{})
-	}
-	if !change.ServerEnded && !change.NamespaceEnded {
-		return false
-	}
-	lasted := w.Clock.Now().Sub(change.Since)
-	if !change.ServerEnded {
-		if !change.Continued {
-			w.Log.Info("API server accepts writes of the namespace again", "namespace", item.Namespace, "lasted", lasted)
-		}
-		return tell
-	}
-	for _, namespace := range w.judge.Namespaces() { // each finds out now
-		until, _ := w.judge.Namespace(namespace)
-		w.Schedule.SetAvailability(In(namespace), refusing(until))
-	}
-	w.Schedule.SetAvailability(All, schedule.Availability{})
-	if !change.Continued {
-		w.Log.Info("API server accepts writes again", "lasted", lasted)
-		telemetry.WritesBack(w.Recorder, w.Self, lasted)
-	}
-	return tell
-}
-
-func (w *Writes) refused(ctx context.Context, item client.ObjectKey, err error) {
-	if w.noteRefused(item, err) {
+		w.mayEnd(ctx, item, w.judge.Taken)
+	case errors.Is(err, context.Canceled): // the manager is stopping, which says nothing
+	case w.refused(item, err):
 		w.wakeSources(ctx, item.Namespace, reportHeldAfter)
 	}
 }
 
-// noteRefused notes a write that was refused, and returns whether a time has begun in which nothing is taken of its namespace.
-func (w *Writes) noteRefused(item client.ObjectKey, err error) (began bool) {
+// mayEnd has the judge note what may end a time in which nothing is taken, and has the sources of the namespace say so.
+func (w *Writes) mayEnd(ctx context.Context, item client.ObjectKey, note func(namespace, name string, now time.Time) writes.Change) {
+	w.mu.Lock()
+	tell := w.ends(item, note(item.Namespace, item.Name, w.Clock.Now()))
+	w.mu.Unlock()
+	if tell {
+		w.wakeSources(ctx, item.Namespace, 0)
+	}
+}
+
+// ends notes, under the lock, what has ended, and returns whether the sources of the namespace are to say so.
+func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
+	lasted := w.Clock.Now().Sub(change.Since)
+	if change.NamespaceEnded {
+		delete(w.why, item.Namespace)
+		tell = lasted >= reportHeldAfter
+		w.Schedule.SetAvailability(In(item.Namespace), schedule.Availability{})
+	}
+	if change.ServerEnded {
+		for _, namespace := range w.judge.Namespaces() { // each finds out now
+			until, _ := w.judge.Namespace(namespace)
+			w.Schedule.SetAvailability(In(namespace), refusing(until))
+		}
+		w.Schedule.SetAvailability(All, schedule.Availability{})
+	}
+	switch {
+	case change.Continued:
+	case change.ServerEnded:
+		w.Log.Info("API server accepts writes again", "lasted", lasted)
+		telemetry.WritesBack(w.Recorder, w.Self, lasted)
+	case change.NamespaceEnded:
+		w.Log.Info("API server accepts writes of the namespace again", "namespace", item.Namespace, "lasted", lasted)
+	}
+	return tell
+}
+
+// refused notes a write that was refused, and returns whether a time has begun in which nothing is taken of its namespace.
+func (w *Writes) refused(item client.ObjectKey, err error) (began bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change := w.judge.Refused(item.Namespace, item.Name, ExtentOf(err), w.Clock.Now())

@@ -113,7 +113,7 @@ func (m *Memories) stop() (due []*Memory) {
 // destination has too many. One that is written meanwhile is another version, which stays. What nobody has asked for lately is read
 // again when somebody does.
 func (m *Memories) expire(ctx context.Context) error {
-	m.evictIdle(ctx)
+	m.evictThose(ctx, func(memory *Memory) bool { return m.Clock.Now().Sub(memory.used) >= unusedMemory })
 	if apart := apiclock.Apart(m.Clock); apart > apiclock.MostApart {
 		ctrl.LoggerFrom(ctx).Info("FeedMemory expiry paused: the clocks of the API server and of this machine differ too much", "apart", apart)
 		return nil

@@ -26,17 +26,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
 
-// evictIdle lets go of what nobody has asked for lately.
-func (m *Memories) evictIdle(ctx context.Context) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for where, memory := range m.known {
-		if m.Clock.Now().Sub(memory.used) >= unusedMemory && memory.evict(ctx) {
-			delete(m.known, where)
-		}
-	}
-}
-
 // MostPosts is how many posts are in memory at most, of all destinations: about 60 MB. What is left out is read again, from objects of
 // 1 MB at most, when somebody asks.
 const MostPosts = 250_000
@@ -156,7 +145,9 @@ func (m *Memories) At(ctx context.Context, where Target) (*Memory, error) {
 	}
 	memory.used = m.Clock.Now()
 	m.mu.Unlock()
-	m.evictOldest(ctx, memory)
+	if m.posts.Load() > m.Most {
+		m.evictThose(ctx, func(other *Memory) bool { return m.posts.Load() > m.Most && other != memory })
+	}
 	return memory, memory.load(ctx)
 }
 
@@ -208,16 +199,13 @@ func (m *Memory) sized() {
 	m.size = size
 }
 
-// evictOldest leaves out of memory what nobody has asked for longest, where there is too much, but for one.
-func (m *Memories) evictOldest(ctx context.Context, but *Memory) {
-	if m.posts.Load() <= m.Most {
-		return
-	}
+// evictThose leaves some out of memory, those first for which nobody has asked longest.
+func (m *Memories) evictThose(ctx context.Context, which func(*Memory) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	oldest := slices.SortedFunc(maps.Values(m.known), func(a, b *Memory) int { return a.used.Compare(b.used) })
 	for _, memory := range oldest {
-		if m.posts.Load() > m.Most && memory != but && memory.evict(ctx) {
+		if which(memory) && memory.evict(ctx) {
 			delete(m.known, memory.Target)
 		}
 	}
@@ -257,14 +245,12 @@ const mostDoubts = 1000
 // keepDoubts gives up what items hold that have ended, and reports whether anything is left: of an item that is gone nobody else knows it.
 func (m *Memory) keepDoubts(ctx context.Context) bool {
 	now := m.all.Clock.Now()
-	for key, held := range m.reserved {
+	maps.DeleteFunc(m.reserved, func(_ feed.Key, held Reservation) bool {
 		var item v1alpha1.FeedItem
 		err := m.all.Client.Get(ctx, held.Item, &item) // from the cache
 		ended := err == nil && item.UID == held.UID && item.Terminal()
-		if ended || now.Sub(held.Since) > posted.KeptFor || len(m.reserved) > mostDoubts {
-			delete(m.reserved, key)
-		}
-	}
+		return ended || now.Sub(held.Since) > posted.KeptFor || len(m.reserved) > mostDoubts
+	})
 	return len(m.reserved) > 0
 }
 
@@ -371,11 +357,7 @@ func (m *Memory) CancelReservation(item types.UID) {
 }
 
 func (m *Memory) drop(item types.UID) {
-	for key, held := range m.reserved {
-		if held.UID == item {
-			delete(m.reserved, key)
-		}
-	}
+	maps.DeleteFunc(m.reserved, func(_ feed.Key, held Reservation) bool { return held.UID == item })
 }
 
 // Remember notes a post of an item, and has it written within the minute.

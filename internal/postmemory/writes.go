@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -224,18 +223,13 @@ func (m *Memories) writeNow(ctx context.Context, namespace string) {
 	}
 }
 
-// WriteAsItemsGo has writeNow called whenever items go.
-func (m *Memories) WriteAsItemsGo(ctx context.Context, items cache.Cache) error {
-	informer, err := items.GetInformer(ctx, &v1alpha1.FeedItem{}, cache.BlockUntilSynced(false))
-	if err != nil {
-		return err
-	}
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
+// ItemHandler hears of items, and has writeNow called whenever some go.
+func (m *Memories) ItemHandler(ctx context.Context) toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
 		if name, err := toolscache.DeletionHandlingObjectToName(object); err == nil {
 			m.writeNow(ctx, name.Namespace)
 		}
-	}})
-	return err
+	}}
 }
 
 // waits reports whether something is to be written, as far as that can be said at once. What was refused waits for its minute: else each of

@@ -27,13 +27,9 @@ var (
 	DestinationCheckPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "checks of destinations"}
 )
 
-// LimitOfItems is how many items are worked on at once, where one source is given so many.
-func LimitOfItems(workers int) schedule.Limit {
-	return schedule.Limit{Concurrent: workers, Sharing: schedule.ByGroup}
-}
-
-// LimitOfPolls is how many feeds are polled at once, where the feeds of one kind (pollOwner) are given so many.
-func LimitOfPolls(workers int) schedule.Limit {
+// LimitOf is how many items are worked on at once, where one source is given so many; and how many feeds are polled, where those of
+// one kind (PollOwner) are.
+func LimitOf(workers int) schedule.Limit {
 	return schedule.Limit{Concurrent: workers, Sharing: schedule.ByGroup}
 }
 

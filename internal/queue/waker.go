@@ -33,29 +33,41 @@ type Waker struct {
 // Wake queues a key of the schedule. It never blocks.
 func (w *Waker) Wake(key string) {
 	kind, name, _ := strings.Cut(key, "/")
-	request := reconcile.Request{NamespacedName: Named(name)}
+	w.add(kind, Named(name), 0)
+}
+
+// add queues an object of a kind of keys after a while.
+func (w *Waker) add(kind string, name types.NamespacedName, after time.Duration) {
+	if door := w.Door(kind); door != nil {
+		door.Add(reconcile.Request{NamespacedName: name}, after)
+	}
+}
+
+// Door is where the objects of a kind of keys are brought back from; nil where the schedule has no such keys.
+func (w *Waker) Door(kind string) *Source {
 	switch kind {
 	case ItemKey:
-		w.Items.Add(request, 0)
+		return &w.Items
 	case SourceKey:
-		w.Sources.Add(request, 0)
+		return &w.Sources
 	case ProviderKey:
-		w.Providers.Add(request, 0)
+		return &w.Providers
 	case DestinationKey:
-		w.Destinations.Add(request, 0)
+		return &w.Destinations
 	case BatchKey:
-		w.Batches.Add(request, 0)
+		return &w.Batches
 	}
+	return nil
 }
 
 // BatchLater queues the batches of a destination after a while.
 func (w *Waker) BatchLater(destination types.NamespacedName, after time.Duration) {
-	w.Batches.Add(reconcile.Request{NamespacedName: destination}, after)
+	w.add(BatchKey, destination, after)
 }
 
 // ItemLater queues an item after a while.
 func (w *Waker) ItemLater(name types.NamespacedName, after time.Duration) {
-	w.Items.Add(reconcile.Request{NamespacedName: name}, after)
+	w.add(ItemKey, name, after)
 }
 
 // countersLater is how long the counters of a service may be behind.
@@ -64,23 +76,16 @@ const countersLater = 30 * time.Second
 // ServiceChanged queues the object of a service: soon, when something has changed that must be
 // written down, else when its counters have gathered for a while.
 func (w *Waker) ServiceChanged(id schedule.Resource, soon bool) {
+	after := countersLater
 	if soon {
-		w.ServiceLater(id, 0)
-		return
+		after = 0
 	}
-	w.ServiceLater(id, countersLater)
+	w.ServiceLater(id, after)
 }
 
 // ServiceLater queues the object of a service after a while.
 func (w *Waker) ServiceLater(id schedule.Resource, after time.Duration) {
-	request := reconcile.Request{NamespacedName: Named(id.Name)}
-	switch id.Kind {
-	case schedule.KindProvider:
-		w.Providers.Add(request, after)
-	case schedule.KindDestination:
-		w.Destinations.Add(request, after)
-	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites:
-	}
+	w.add(string(id.Kind), Named(id.Name), after)
 }
 
 // Named reads a key from its form namespace/name.
@@ -89,12 +94,12 @@ func Named(key string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// The kinds of keys in the schedule.
+// The kinds of keys in the schedule. Those of services are the kinds of their resources.
 const (
 	ItemKey        = "item"
 	SourceKey      = "source"
-	ProviderKey    = "provider"
-	DestinationKey = "destination"
+	ProviderKey    = string(schedule.KindProvider)
+	DestinationKey = string(schedule.KindDestination)
 	BatchKey       = "batch"
 )
 
@@ -123,7 +128,7 @@ func (d *Source) Start(_ context.Context, queue workqueue.TypedRateLimitingInter
 	defer d.mu.Unlock()
 	d.queue = queue
 	for _, e := range d.before {
-		push(queue, e)
+		Push(queue, e.request, wakePriority, e.after)
 	}
 	d.before = nil
 	return nil
@@ -137,13 +142,14 @@ func (d *Source) Add(request reconcile.Request, after time.Duration) {
 		d.before = append(d.before, entry{request, after})
 		return
 	}
-	push(d.queue, entry{request, after})
+	Push(d.queue, request, wakePriority, after)
 }
 
-func push(queue workqueue.TypedRateLimitingInterface[reconcile.Request], e entry) {
+// Push puts an object into the queue of a controller after a while, with a priority where that queue knows any.
+func Push(queue workqueue.TypedRateLimitingInterface[reconcile.Request], request reconcile.Request, priority int, after time.Duration) {
 	if byPriority, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: new(wakePriority), After: e.after}, e.request)
+		byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: &priority, After: after}, request)
 		return
 	}
-	queue.AddAfter(e.request, e.after)
+	queue.AddAfter(request, after)
 }

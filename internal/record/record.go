@@ -37,10 +37,7 @@ const TriesInPlace = 8
 // is the right to act; nor is there one where the API server would not keep the whole claim (a droppedError).
 func Claim[T client.Object](ctx context.Context, c client.Client, live T, change func(T) bool) error {
 	before, _ := live.DeepCopyObject().(T)
-	if !change(live) {
-		return nil
-	}
-	if apiequality.Semantic.DeepEqual(statusOf(before), statusOf(live)) {
+	if !change(live) || apiequality.Semantic.DeepEqual(statusOf(before), statusOf(live)) {
 		return nil
 	}
 	return AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before)}, validationOf(before, live)))
@@ -67,24 +64,24 @@ func statusOf(object client.Object) client.Object {
 	return &v1alpha1.FeedItem{ObjectMeta: named, Status: item.Status}
 }
 
+// Pointer is a pointer to an object of the API server.
+type Pointer[T any] interface {
+	*T
+	client.Object
+}
+
 // Write writes a result. When the object has changed since it was read, the result is worked out
 // again on the live one, so that it is not lost because somebody annotated the object meanwhile;
 // when the API server is busy or away for a moment, it is written again, and may have been taken before: what adds to
 // counters leaves a token beside them. Change returns false where
 // the result does not belong on the object any more. Afterwards object is what the API server holds. Where it was deleted, the error is NotFound, also
 // where another one has its name by now.
-func Write[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, c client.Client, live client.Reader, object P, change func(P) bool) error {
+func Write[T any, P Pointer[T]](ctx context.Context, c client.Client, live client.Reader, object P, change func(P) bool) error {
 	return WriteTrying[T, P](ctx, c, live, object, Backoff.Steps, change)
 }
 
 // WriteTrying is Write with so many tries at most.
-func WriteTrying[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, c client.Client, live client.Reader, object P, tries int, change func(P) bool) error {
+func WriteTrying[T any, P Pointer[T]](ctx context.Context, c client.Client, live client.Reader, object P, tries int, change func(P) bool) error {
 	var last error
 	backoff := Backoff
 	backoff.Steps = tries

@@ -29,13 +29,16 @@ func (r *Results) Settle(ctx context.Context, item *v1alpha1.FeedItem, source *v
 // RequeueAfterWrite returns when to look again at an item that was written, or that was not (nil): then somebody
 // else was first, or the answer of the API server was lost though it has written it, or what is known is kept.
 func (r *Results) RequeueAfterWrite(written *v1alpha1.FeedItem, err error) (ctrl.Result, error) {
-	switch now := r.Clock.Now(); {
-	case err != nil:
+	now := r.Clock.Now()
+	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
-	case written == nil:
-		return queue.RequeueAt(now, now), nil
 	}
-	return r.nextRequeue(written), nil
+	if written != nil {
+		if done, result := r.NothingToDo(written, lifecycle.Next(written, now)); done {
+			return result, nil
+		}
+	}
+	return queue.RequeueAt(now, now), nil
 }
 
 // WriteOutcome writes down what an attempt came to, whatever happened to the item meanwhile, and
@@ -48,16 +51,6 @@ func (r *Results) WriteOutcome(ctx context.Context, item *v1alpha1.FeedItem, sou
 	return r.WriteResult(ctx, item, &attemptResult{
 		results: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
 	})
-}
-
-// nextRequeue returns when to look at an item again of which the status is known.
-func (r *Results) nextRequeue(item *v1alpha1.FeedItem) ctrl.Result {
-	now := r.Clock.Now()
-	step := lifecycle.Next(item, now)
-	if done, result := r.NothingToDo(item, step); done {
-		return result
-	}
-	return queue.RequeueAt(now, now)
 }
 
 // Now is the time, as statuses hold it.

@@ -16,19 +16,15 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// LastRetryRequest is when what had failed was last to be retried: by a request, or with new credentials.
-func LastRetryRequest(object client.Object) time.Time {
+// Asked is when what had failed was last to be retried: by a request, and with new credentials.
+func Asked(object client.Object) []time.Time {
 	switch parent := object.(type) {
 	case *v1alpha1.FeedSource:
-		return believable.TimeOf(parent.Status.RetryRequestedTime)
+		return []time.Time{believable.TimeOf(parent.Status.RetryRequestedTime)}
 	case v1alpha1.ServiceObject:
-		forced, cured := believable.TimeOf(parent.Service().RetryRequestedTime), believable.TimeOf(parent.Service().CredentialsRestoredTime)
-		if cured.After(forced) {
-			return cured
-		}
-		return forced
+		return []time.Time{believable.TimeOf(parent.Service().RetryRequestedTime), believable.TimeOf(parent.Service().CredentialsRestoredTime)}
 	}
-	return time.Time{}
+	return nil
 }
 
 // RequestsFor are those that may concern an item, or an attempt at it that has failed at providers.

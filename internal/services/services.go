@@ -49,17 +49,6 @@ func (s *Services) KeepPace(id schedule.Resource) {
 	s.find(id).notBefore = s.clock.Now()
 }
 
-// spent returns an availability as people see it: while too few tokens of the day are left for a
-// call, that counts, unless what the calls have come to lasts longer. A circuit that is open stays
-// in sight, so that a restart does not forget it.
-func (s *Services) spent(id schedule.Resource, known schedule.Availability) schedule.Availability {
-	until, spent := s.Schedule.TokensSpent(id)
-	if !spent || known.State == schedule.StateCircuitOpen || known.State == schedule.StateDown || known.Until.After(until) {
-		return known
-	}
-	return schedule.Availability{State: schedule.StateQuotaSpent, Until: until}
-}
-
 // Clear opens what calls have closed for a while, and has asked again what was refused.
 func (s *Services) Clear(id schedule.Resource, token string) {
 	s.mu.Lock()
@@ -281,7 +270,9 @@ func (s *Services) forget(id schedule.Resource) {
 }
 
 // Availability is what is to be remembered of a service: how it stands, or stood before it was
-// closed for something that its calls have nothing to do with.
+// closed for something that its calls have nothing to do with. While too few tokens of the day are left for a
+// call, that counts, unless what the calls have come to lasts longer. A circuit that is open stays
+// in sight, so that a restart does not forget it.
 func (s *Services) Availability(id schedule.Resource) schedule.Availability {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,7 +280,12 @@ func (s *Services) Availability(id schedule.Resource) schedule.Availability {
 	if found.unavailable != nil && found.unavailable.Refused == nil && found.savedAvailability.Remaining(s.clock.Now()) > 0 {
 		return found.savedAvailability
 	}
-	return s.spent(id, s.Schedule.Availability(id))
+	known := s.Schedule.Availability(id)
+	until, spent := s.Schedule.TokensSpent(id)
+	if !spent || known.State == schedule.StateCircuitOpen || known.State == schedule.StateDown || known.Until.After(until) {
+		return known
+	}
+	return schedule.Availability{State: schedule.StateQuotaSpent, Until: until}
 }
 
 // find returns a service, under the lock.
@@ -357,7 +353,7 @@ func (s *Services) CallEnded(ticket *schedule.Ticket, revision string, stage v1a
 		why = &Unavailability{Because: Clause(failed.Error()), Refused: failed}
 	case failed.Type == failure.TypeGone:
 		why = &Unavailability{Because: Clause(failed.Error()), Gone: true}
-	case misconfigured(failed):
+	case failed.Type == failure.TypeModelNotFound: // no request at all can succeed until somebody changes the spec
 		why = &Unavailability{Because: Clause(failed.Error()), Until: s.clock.Now().Add(RecheckInterval)}
 	}
 	if why == nil && s.isOfPeer(id, revision, failed) {
@@ -394,9 +390,6 @@ func (s *Services) isOfPeer(id schedule.Resource, revision string, failed *failu
 	}
 	return true
 }
-
-// misconfigured reports whether no request at all can succeed until somebody changes the spec.
-func misconfigured(failed *failure.Error) bool { return failed.Type == failure.TypeModelNotFound }
 
 // count adds a call to the tally, and has it written.
 func (s *Services) count(id schedule.Resource, failed *failure.Error, stage v1alpha1.Stage, tokens int64, soon bool) {

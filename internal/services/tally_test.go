@@ -79,9 +79,9 @@ func TestWhatIsCountedIsWrittenOnceByTwo(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
 	known := services.New(clock, schedule.New(clock, func(string) {}, nil), func(schedule.Resource, bool) {})
 	status := &v1alpha1.ServiceStatus{}
-	known.Posted(press)
+	known.Posted(press, false)
 	first, late := known.TallyToWrite(press), known.TallyToWrite(press)
-	known.Posted(press)
+	known.Posted(press, false)
 	if !first.AddTo(status) || late.AddTo(status) {
 		t.Error("the first tally is not added once")
 	}

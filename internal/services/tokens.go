@@ -4,11 +4,9 @@
 package services
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/quota"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -20,20 +18,6 @@ const spentForToday = "its spec.tokensPerDay is used up until midnight UTC"
 // refusal has led there. It is not restored: the tokens are, and the limit may have been raised.
 func OwnQuota(held *v1alpha1.Availability) bool {
 	return held.State == v1alpha1.AvailabilityState(schedule.StateQuotaSpent) && held.Failures <= 0
-}
-
-// TokensReadiness reports whether too few tokens of the day are left, if that is what keeps a service from being
-// called longest.
-func TokensReadiness(until time.Time, spent bool, availability schedule.Availability) (said conditions.Readiness, yes bool) {
-	if !spent || availability.Until.After(until) {
-		return conditions.Readiness{}, false
-	}
-	return conditions.Readiness{
-		Retrying: true,
-		Reason:   v1alpha1.ReasonTokensPerDaySpent,
-		Message: fmt.Sprintf("spec.tokensPerDay is used up: too few tokens are left today for another call; paused until %s (midnight UTC), "+
-			"or until it is raised", until.UTC().Format(time.RFC3339)),
-	}, true
 }
 
 // TokensTodayOf is how a status holds the tokens of a day, beside what it holds already: a block

@@ -7,6 +7,7 @@
 package web
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -105,18 +106,12 @@ func (w *Web) reached(to polling.Place) {
 	if waited == nil {
 		return
 	}
-	for place, at := range w.back {
-		if now.Sub(at) > matters {
-			delete(w.back, place)
-		}
-	}
+	maps.DeleteFunc(w.back, func(_ polling.Place, at time.Time) bool { return now.Sub(at) > matters })
 	if w.back == nil {
 		w.back = map[polling.Place]time.Time{}
 	}
 	for _, place := range waited {
 		w.back[place] = now
-	}
-	for _, place := range waited {
 		w.Schedule.SetAvailability(network(place), schedule.Availability{})
 	}
 	w.Log.Info("Network restored")
