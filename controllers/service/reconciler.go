@@ -193,21 +193,12 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 	revision := services.Revision(found, version)
 	caller, current, why, _ := r.Services.Lookup(id)
 	same := current == revision
-	switch {
-	case same && why != nil && why.Refused != nil:
-		return refusedResult[P](why.Refused, version), nil //nolint:nilerr // the error is the service's, and is told
-	case same && why != nil && why.Gone:
-		stands := checkResult[P]{readiness: conditions.Readiness{Reason: v1alpha1.ReasonEndpointGone, Message: why.Because, Stalled: true}, gone: revision}
-		if found.SecretRef() != nil { // it may be given another URL
-			stands.requeueAfter = secretCheckInterval
+	if same && why != nil {
+		if stands, closed := r.staysClosed(found, why, revision, version); closed {
+			return stands, nil
 		}
-		return stands, nil
-	case same && why != nil && why.Until.After(r.Clock.Now()) && believable.Coming(why.Until, r.Clock.Now(), services.RecheckInterval):
-		return checkResult[P]{
-			readiness:    conditions.Readiness{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.Because, Stalled: true},
-			requeueAfter: min(why.Until.Sub(r.Clock.Now()), secretCheckInterval), // the fault may be in the Secret
-		}, nil
-	case same && caller != nil && !r.checkDue(id, found, version):
+	}
+	if same && caller != nil && !r.checkDue(id, found, version) {
 		return checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found)}, nil
 	}
 	if !same { // the credentials may be of another account
@@ -223,6 +214,26 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 		return checkResult[P]{parked: !same || caller == nil, open: true, requeueAfter: r.nextCheck(id, found)}, nil
 	}
 	return r.runCheck(ctx, id, found, fresh, revision, version)
+}
+
+// staysClosed reports for a service that is closed as it is described now whether it is not asked again yet, and how it stands.
+func (r *Reconciler[T, P, C]) staysClosed(found P, why *services.Unavailability, revision, version string) (stands checkResult[P], closed bool) {
+	switch now := r.Clock.Now(); {
+	case why.Refused != nil:
+		return refusedResult[P](why.Refused, version), true
+	case why.Gone:
+		stands = checkResult[P]{readiness: conditions.Readiness{Reason: v1alpha1.ReasonEndpointGone, Message: why.Because, Stalled: true}, gone: revision}
+		if found.SecretRef() != nil { // it may be given another URL
+			stands.requeueAfter = secretCheckInterval
+		}
+		return stands, true
+	case why.Until.After(now) && believable.Coming(why.Until, now, services.RecheckInterval):
+		return checkResult[P]{
+			readiness:    conditions.Readiness{Reason: v1alpha1.ReasonConfigurationRefused, Message: why.Because, Stalled: true},
+			requeueAfter: min(why.Until.Sub(now), secretCheckInterval), // the fault may be in the Secret
+		}, true
+	}
+	return stands, false
 }
 
 // runCheck asks the service about itself, and opens or closes it by its answer.

@@ -99,7 +99,9 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 		return ctrl.Result{}, err
 	}
 	defer line.GiveBack()
-	rank := schedule.Rank{Class: queue.ClassOthers, Time: plan.oldest, Name: name.String(), Owner: schedule.Owner{Tenant: name.Namespace, Group: "batches of " + name.Name}}
+	rank := schedule.Rank{
+		Class: queue.ClassOthers, Time: plan.oldest, Name: name.String(), Owner: schedule.Owner{Tenant: name.Namespace, Group: "batches of " + name.Name},
+	}
 	switch {
 	case plan.ended && (plan.at.IsZero() || plan.at.After(now)): // nothing is called for that
 		place, granted := turn.Acquire(rank, queue.ItemPlaces)
@@ -170,22 +172,27 @@ func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination)
 	if err != nil || len(waiting) == 0 {
 		return next, err
 	}
-	due := now
-	if len(waiting) < described.Batch().Items() {
-		since := now
-		for _, item := range waiting {
-			if at := waitsSince(item, described.Name, now); at.Before(since) {
-				since = at
-			}
-		}
-		if due = since.Add(described.Batch().Wait()); due.Before(now) {
-			due = now
-		}
-	}
-	if next.at.IsZero() || due.Before(next.at) {
+	if due := dueOf(waiting, described, now); next.at.IsZero() || due.Before(next.at) {
 		next.at, next.batch, next.oldest = due, -1, waiting[0].Published().Time
 	}
 	return next, nil
+}
+
+// dueOf is when items that wait for each other are sent: at once, if they are enough, or else when the first of them has waited for long enough.
+func dueOf(waiting []*v1alpha1.FeedItem, described *v1alpha1.FeedDestination, now time.Time) time.Time {
+	if len(waiting) >= described.Batch().Items() {
+		return now
+	}
+	since := now
+	for _, item := range waiting {
+		if at := waitsSince(item, described.Name, now); at.Before(since) {
+			since = at
+		}
+	}
+	if due := since.Add(described.Batch().Wait()); due.After(now) {
+		return due
+	}
+	return now
 }
 
 // remaining is how long a request that was announced may still be under way, by what time has passed on this machine since it was known.
@@ -358,7 +365,9 @@ func (b *Batcher) ticketAgain(ctx context.Context, of *v1alpha1.Batch, line *pos
 
 // settle writes down what a request has come to, whatever happened to the destination meanwhile; while the API server takes nothing, again and
 // again: what has arrived is not sent again for that.
-func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome, line *posting.Line) (*v1alpha1.FeedDestination, error) {
+func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome,
+	line *posting.Line,
+) (*v1alpha1.FeedDestination, error) {
 	now, policy, may := b.Clock.Now(), backoff.Of(live), repeats(line)
 	for {
 		writing, cancel := record.Context(ctx)
@@ -394,7 +403,7 @@ func (b *Batcher) report(ctx context.Context, d *v1alpha1.FeedDestination, key s
 	case outcome.Arrived:
 		log.Info("Batch sent")
 	case outcome.Failure != nil && of != nil && of.NextRetryTime != nil:
-		log.Info("Batch failed, will retry", "error", outcome.Failure.Message, "nextRetryTime", of.NextRetryTime)
+		log.Info("Batch failed, will retry", "error", outcome.Failure.Message, "nextRetryTime", of.NextRetryTime.Time)
 	case outcome.Failure != nil:
 		log.Info("Batch refused", "severity", "warning", "error", outcome.Failure.Message)
 	}

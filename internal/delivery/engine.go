@@ -97,9 +97,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
 		case p.waitsForBatch(lifecycle.RowOf(view, p.Destination)):
 			e.Waker.BatchLater(types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}, 0)
-			if why := cmp.Or(p.Unavailable, e.Services.PauseReason(p.Resource)); why != "" {
-				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, why))
-			}
+			waitsFor = append(waitsFor, p.closedFor(e.Services)...)
 		default:
 			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
 			p.Assign(turn, taken, granted)
@@ -108,11 +106,8 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 				ready = append(ready, p)
 			case p.Ticket != nil: // it was opened or closed just now
 				return queue.RequeueAt(e.Clock.Now(), e.Clock.Now().Add(time.Second)), nil
-			case p.Unavailable != "":
-				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, p.Unavailable))
-			case e.Services.PauseReason(p.Resource) != "":
-				waitsFor = append(waitsFor, fmt.Sprintf("FeedDestination %q: %s", p.Destination, e.Services.PauseReason(p.Resource)))
 			}
+			waitsFor = append(waitsFor, p.closedFor(e.Services)...)
 		}
 	}
 	for _, p := range ready {
@@ -128,6 +123,15 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 		again = requeueSoon(again)
 	}
 	return again, e.Results.MarkWaitingFor(ctx, item, waitsFor)
+}
+
+// closedFor returns why a destination is not called for long; nothing where it is, or may be soon.
+func (p *post) closedFor(known *services.Services) []string {
+	why := cmp.Or(p.Unavailable, known.PauseReason(p.Resource))
+	if why == "" || p.Ticket != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("FeedDestination %q: %s", p.Destination, why)}
 }
 
 // decide finds out what is known of a delivery without a call.

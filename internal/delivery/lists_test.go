@@ -71,7 +71,9 @@ func TestLooksAtManyItemsHoldUpNoNeighbour(t *testing.T) {
 		over, end := context.WithCancel(t.Context())
 		for range looks {
 			go func() {
-				for lists.next(over, reader, &v1alpha1.FeedItemList{}, "hog", "hog") == nil {
+				var err error
+				for err == nil {
+					err = lists.next(over, reader, &v1alpha1.FeedItemList{}, "hog", "hog")
 				}
 			}()
 		}

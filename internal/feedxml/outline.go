@@ -332,19 +332,8 @@ func (s *scanner) end(at span) (done bool, err error) {
 		// Else the parser takes the end tag of the outer element for a part of its text.
 		s.edits = append(s.edits, edit{span{s.endTag, s.endTag}, "</" + closed.name + ">"})
 	}
-	if dateNames[localName(closed.name)] {
-		// The parser tries a hundred forms, with a copy of the date for each.
-		if s.dates++; s.dates > maxDates || at.to-closed.from > 4*dates.Longest {
-			s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
-		}
-	}
-	if closed.role == roleText && s.base > 0 && s.Kind == KindAtom && s.standsNextToEntries(closed) {
-		// The parser takes the text for HTML, if it says so, and makes a copy of the address for each link in it.
-		copies := s.base * linksIn(s.text[closed.from:at.to])
-		if s.based += copies; s.based > s.mostBased() {
-			s.based -= copies
-			s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
-		}
+	if s.costsTooMuch(closed, at) {
+		s.edits = append(s.edits, edit{span: span{closed.from, at.to}})
 	}
 	if s.extension > len(s.open) {
 		s.extension = 0
@@ -359,6 +348,25 @@ func (s *scanner) end(at span) (done bool, err error) {
 		}
 	}
 	return len(s.open) == 0, nil
+}
+
+// costsTooMuch counts what an element that has ended takes of the parser, and reports whether it is left out for that.
+func (s *scanner) costsTooMuch(closed element, at span) bool {
+	tooMuch := false
+	if dateNames[localName(closed.name)] {
+		// The parser tries a hundred forms, with a copy of the date for each.
+		s.dates++
+		tooMuch = s.dates > maxDates || at.to-closed.from > 4*dates.Longest
+	}
+	if closed.role == roleText && s.base > 0 && s.Kind == KindAtom && s.standsNextToEntries(closed) {
+		// The parser takes the text for HTML, if it says so, and makes a copy of the address for each link in it.
+		copies := s.base * linksIn(s.text[closed.from:at.to])
+		if s.based += copies; s.based > s.mostBased() {
+			s.based -= copies
+			tooMuch = true
+		}
+	}
+	return tooMuch
 }
 
 // mostBased is how much the copies of the addresses may take that links are relative to.

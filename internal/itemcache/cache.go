@@ -199,7 +199,8 @@ func UnfinishedOf(ctx context.Context, reader client.Reader, namespace, source s
 // may have been requested.
 func Unfinished(object client.Object) bool {
 	item := AsItem(object)
-	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(lifecycle.Refusals(item)) > 0 || item.Status.Phase == v1alpha1.PhaseFailed)
+	return item != nil && (lifecycle.Next(item, time.Time{}).Action != lifecycle.Rest || len(lifecycle.Refusals(item)) > 0 ||
+		item.Status.Phase == v1alpha1.PhaseFailed)
 }
 
 // AsItem returns an object as an item; nil where it is none.

@@ -177,10 +177,7 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	}
 	switch {
 	case outcome.Posted:
-		row.State = v1alpha1.DeliveryDone
-		row.ID, row.URL, row.Duplicate = outcome.ID, outcome.URL, outcome.Duplicate
-		row.Time = &metav1.Time{Time: now}
-		row.NextRetryTime, row.Failure = nil, nil
+		made(row, outcome, now)
 	case outcome.AlreadyPosted, outcome.Dropped:
 		notMade(row, outcome)
 	case outcome.Missing:
@@ -190,11 +187,9 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 		notPublished(row, item, policy, now)
 	case outcome.Unverifiable:
 		abandon(row, item, now)
+	case outcome.Protected && policy.spent(row, now):
+		abandon(row, item, now)
 	case outcome.Protected:
-		if policy.spent(row, now) {
-			abandon(row, item, now)
-			break
-		}
 		row.NextRetryTime = repeatAt(row, item, policy)
 	case outcome.Again:
 		if !uncertain(row) {
@@ -211,6 +206,14 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	}
 	settleDeliveries(item, now)
 	return true
+}
+
+// made ends a delivery that has arrived.
+func made(row *v1alpha1.Delivery, outcome DeliveryOutcome, now time.Time) {
+	row.State = v1alpha1.DeliveryDone
+	row.ID, row.URL, row.Duplicate = outcome.ID, outcome.URL, outcome.Duplicate
+	row.Time = &metav1.Time{Time: now}
+	row.NextRetryTime, row.Failure = nil, nil
 }
 
 // notMade ends a delivery that is not to be made.

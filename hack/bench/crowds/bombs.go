@@ -83,9 +83,10 @@ func Bombs(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error)
 	if err != nil {
 		return nil, err
 	}
+	peak, ofReader := figure.Megabytes(memory.Peak), figure.Megabytes(reader.Peak)
 	return []figure.Row{
-		figure.AtMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", figure.Megabytes(memory.Peak)), figure.Megabytes(memory.Peak), 400, " MB"),
-		figure.AtMost("memory of the process that reads PDF documents, at the most", fmt.Sprintf("%.0f MB", figure.Megabytes(reader.Peak)), figure.Megabytes(reader.Peak),
+		figure.AtMost("resident memory while all bombs come at once, at the most", fmt.Sprintf("%.0f MB", peak), peak, 400, " MB"),
+		figure.AtMost("memory of the process that reads PDF documents, at the most", fmt.Sprintf("%.0f MB", ofReader), ofReader,
 			figure.Megabytes(pdftext.Memory), " MB"),
 		figure.Note("bombs that were sent", "%d feeds and %d pages of %d sorts, in %s", len(namespaces)*each*len(site.feeds), len(namespaces)*each*len(site.pages),
 			len(site.feeds)+len(site.pages), took.Round(time.Second)),

@@ -87,9 +87,11 @@ func (m *pollCost) unchanged(ctx context.Context) (rows []figure.Row, _ error) {
 		resident = append(resident, spent.memory.Resident)
 		writes := spent.writes.Total()
 		rows = append(rows,
-			figure.AtLeast(fmt.Sprintf("polls of unchanged feeds per second of a core (%s)", round.name), fmt.Sprintf("%.0f", spent.perSecond()), spent.perSecond(), 1000),
+			figure.AtLeast(fmt.Sprintf("polls of unchanged feeds per second of a core (%s)", round.name),
+				fmt.Sprintf("%.0f", spent.perSecond()), spent.perSecond(), 1000),
 			figure.AtMost("  API writes", fmt.Sprintf("%d (%d polls)", writes, spent.polls), float64(writes), 0, ""),
-			figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)))
+			figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start",
+				figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)))
 		rows = append(rows, figure.Notes(spent.writes)...)
 	}
 	endProfile()
@@ -115,6 +117,7 @@ func (m *pollCost) oneNew(ctx context.Context) ([]figure.Row, error) {
 		figure.Note("API writes for the entry, until it is summarized and counted", "%.2f", float64(spent.writes.Total())/sources),
 		figure.Note("processor time for it, with the polls made meanwhile", "%.1f ms (%d polls, in %s)",
 			1000*spent.cpu.Seconds()/sources, spent.polls, spent.took.Round(time.Second)),
-		figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start", figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)),
+		figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start",
+			figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)),
 	}, figure.Notes(spent.writes)...), nil
 }

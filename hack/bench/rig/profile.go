@@ -43,13 +43,13 @@ func (m *Manager) Profile(ctx context.Context, name string, window time.Duration
 		return nil, err
 	}
 	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", m.profiles, int(window.Seconds()))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil) //nolint:gosec // the operator that this has started
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	done := make(chan error, 1)
 	go func() {
-		response, err := (&http.Client{}).Do(request) //nolint:gosec // the same
+		response, err := (&http.Client{}).Do(request)
 		if err == nil {
 			_, err = io.Copy(file, response.Body)
 			err = errors.Join(err, response.Body.Close())
@@ -61,10 +61,10 @@ func (m *Manager) Profile(ctx context.Context, name string, window time.Duration
 
 // createProfile creates the file of a profile.
 func createProfile(folder, name string) (*os.File, error) {
-	if err := os.MkdirAll(folder, 0o750); err != nil { //nolint:gosec // the flag of who measures
+	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, err
 	}
-	return os.Create(filepath.Join(folder, name+".cpu.pprof")) //nolint:gosec // the flag of who measures
+	return os.Create(filepath.Join(folder, name+".cpu.pprof"))
 }
 
 // complain tells a person of a profile that could not be written.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -111,9 +112,7 @@ func (c *Client) Deliver(ctx context.Context, key string, post destination.Post)
 	if err != nil {
 		return destination.Receipt{}, misconfigured(v1alpha1.CategoryValidation, failure.TypeInvalidURL, "The URL of the webhook cannot be used.")
 	}
-	for name, values := range c.config.Header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, c.config.Header)
 	request.Header.Set("Content-Type", c.config.ContentType)
 	request.Header.Set("Idempotency-Key", `"`+key+`"`)
 	if c.config.Token != "" {

@@ -25,7 +25,7 @@ const leastKey = 24
 // newSigner reads keys that are separated by spaces. Its error tells nothing of them.
 func newSigner(keys string) (signer, error) {
 	var all signer
-	for _, key := range strings.Fields(keys) {
+	for key := range strings.FieldsSeq(keys) {
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(key, "whsec_"))
 		if err != nil || len(raw) < leastKey {
 			return nil, misconfigured(v1alpha1.CategoryAuth, failure.TypeCredentials,
