@@ -42,7 +42,7 @@ func (w *world) readSamples(own []*unstructured.Unstructured) ([]*unstructured.U
 			samples = append(samples, objects...)
 		}
 	}
-	return w.access.fit(samples, w.services(), w.standIn)
+	return w.access.fit(samples, w.services(), w.standIn, w.chat)
 }
 
 func same(sample, own *unstructured.Unstructured) bool {
@@ -53,7 +53,7 @@ func same(sample, own *unstructured.Unstructured) bool {
 
 // fit makes the samples work with what there is: the keys and the account of the developer, the
 // built-in summarizer and the stand-ins.
-func (a access) fit(samples []*unstructured.Unstructured, services map[string]*serviceAccess, local *standIn) ([]*unstructured.Unstructured, error) {
+func (a access) fit(samples []*unstructured.Unstructured, services map[string]*serviceAccess, local *standIn, webhooks *chat) ([]*unstructured.Unstructured, error) {
 	var fitting []*unstructured.Unstructured
 	for _, sample := range samples {
 		service, takesKey := services[sample.GetName()]
@@ -73,6 +73,10 @@ func (a access) fit(samples []*unstructured.Unstructured, services map[string]*s
 			err = setSecret(sample, "accessToken", a.token(local))
 		case kind == "FeedDestination" && sample.GetName() == mastodonSample:
 			err = a.fitDestination(sample, local)
+		case kind == "Secret" && sample.GetName() == chatSample:
+			err = setSecret(sample, "url", webhooks.urlOf(chatSample))
+		case kind == "FeedDestination" && sample.GetName() == opsSample:
+			err = setAll(sample, map[string]string{"url": webhooks.urlOf(opsSample)}, "spec", "webhook")
 		case kind == kindSource && services[geminiSample] == nil:
 			err = withoutGemini(sample)
 		}
