@@ -78,7 +78,7 @@ func (w *world) warning(objects []*unstructured.Unstructured) string {
 	var said []string
 	for _, object := range objects {
 		from := sourcesOf(objects, object.GetName())
-		if object.GetKind() != "FeedDestination" || len(from) == 0 {
+		if object.GetKind() != kindDestination || len(from) == 0 {
 			continue
 		}
 		if to, is := webhookOf(objects, object); is && !strings.HasPrefix(to, w.chat.URL+"/") {
@@ -117,7 +117,7 @@ func webhookOf(objects []*unstructured.Unstructured, destination *unstructured.U
 	name, _, _ := unstructured.NestedString(webhook, "secretRef", "name")
 	key, _, _ := unstructured.NestedString(webhook, "urlFrom", "secretKey")
 	for _, object := range objects {
-		if object.GetKind() != "Secret" || object.GetName() != name {
+		if object.GetKind() != kindSecret || object.GetName() != name {
 			continue
 		}
 		if to, found, _ := unstructured.NestedString(object.Object, "stringData", cmp.Or(key, "url")); found {

@@ -62,7 +62,10 @@ func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, it
 	if err != nil {
 		return Post{}, err
 	}
-	post := Post{Destination: name.Name, Account: to.account, Assumed: to.assumed, Problem: to.problem, Limit: to.limits.MaxCharacters, Format: to.format, Batch: to.batch}
+	post := Post{
+		Destination: name.Name, Account: to.account, Assumed: to.assumed, Problem: to.problem, Limit: to.limits.MaxCharacters,
+		Format: to.format, Batch: to.batch,
+	}
 	if to.problem != "" {
 		return post, nil
 	}
