@@ -42,7 +42,7 @@ SHELL := /bin/sh
 ##@ Run
 
 .PHONY: run
-run: build bin/dev ## Run the operator on a new local control plane, with sample feeds and stand-ins for Mastodon, Claude and OpenAI (ONCE=1, SOURCE=file.yaml)
+run: build bin/dev ## Run the operator on a new local control plane, with sample feeds and stand-ins for Mastodon, a chat, Claude and OpenAI (ONCE=1, SOURCE=file.yaml)
 	@exec bin/dev run --dir '$(DEV_DIR)' $(if $(filter-out 0,$(ONCE)),--once) $(if $(SOURCE),--source '$(SOURCE)')
 
 .PHONY: devcluster

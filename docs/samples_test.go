@@ -40,7 +40,7 @@ func TestSamplesAreApplied(t *testing.T) {
 			t.Errorf("kubectl says: %s", line)
 		}
 	}
-	if made != 12 {
+	if made != 15 {
 		t.Errorf("%d objects were made:\n%s", made, said)
 	}
 	// Applying them again leaves the Secrets as a person has filled them.

@@ -82,7 +82,7 @@ func TestBodiesOfWebhooksAreRight(t *testing.T) {
 	if len(found) < 4 {
 		t.Errorf("%d expressions were found", len(found))
 	}
-	shown := regexp.MustCompile("(?ms)^```json\n(.*?)^```").FindStringSubmatch(page)
+	shown := regexp.MustCompile("(?ms)^## JSON\n.*?^```json\n(.*?)^```").FindStringSubmatch(page)
 	var example any
 	if err := json.Unmarshal([]byte(shown[1]), &example); err != nil {
 		t.Fatal(err)

@@ -114,7 +114,7 @@ type BatchPart struct {
 // result. One that a receiver refuses (400, 413, 422) is parted in two, and so on, until the item is found that it refuses.
 type Batch struct {
 	// Key names the batch: the idempotency key of the request with all members. What is sent of them is in the
-	// FeedMemory <destination>-<key>.
+	// FeedMemory <destination>-batch-<the first 20 characters of the key>.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key"`

@@ -164,6 +164,9 @@ type PostedMemory struct {
 // applied again posts nothing again. They outlive the source and the destination, and go 90 days after their last post;
 // deleting one makes the operator forget its posts.
 //
+// Others have, in batch, what a webhook is sent of several items, until each has its result; deleting one leaves what may have
+// arrived to a person.
+//
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=feeds
 // +kubebuilder:printcolumn:name="Source",type=string,JSONPath=`.metadata.ownerReferences[0].name`

@@ -52,7 +52,7 @@ func newPreview(cluster *cluster) *cobra.Command {
 		Short: "Show what would be created, screened, summarized and posted, without doing it",
 		Long: `Show what would become of a feed, without an operator and without a cluster: how it is read, which
 entries become items and what they are known by, the text of their articles, the verdict and the
-summary, and the exact text of the posts. Nothing is written, and nothing is posted.
+summary, and the exact text of the posts, and the bodies of webhooks. Nothing is written, posted or sent.
 
 Give the URL of a feed, or a file with a FeedSource and what it refers to: AIProviders,
 FeedDestinations and Secrets. The source is treated as a new one, as at its first poll.

@@ -110,16 +110,6 @@ func plainOnThisMachine(text string) bool {
 	return server.Hostname() == "localhost" || address != nil && address.IsLoopback()
 }
 
-// managerFlags are what the operator has to be allowed so that it reaches what is on this machine:
-// the sample feeds always, and the stand-ins by plain http.
-func (a access) managerFlags() []string {
-	flags := []string{"--allow-cidr=127.0.0.1/32"}
-	plain := a.mastodon == nil || plainOnThisMachine(a.mastodon.server)
-	for _, service := range []*serviceAccess{a.gemini, a.openAI, a.anthropic} {
-		plain = plain || service != nil && plainOnThisMachine(service.endpoint)
-	}
-	if plain || a.openAI == nil || a.anthropic == nil {
-		flags = append(flags, "--allow-http")
-	}
-	return flags
-}
+// managerFlags are what the operator has to be allowed so that it reaches what is on this machine: the
+// sample feeds, and the stand-ins by plain http. There is one for webhooks always.
+var managerFlags = []string{"--allow-cidr=127.0.0.1/32", "--allow-http"}

@@ -133,7 +133,7 @@ func (b *board) detail(text string) { _, _ = fmt.Fprintf(b.out, "%10s└ %s\n", 
 func whereItem(item *v1alpha1.FeedItem) string {
 	var where []string
 	for i := range item.Status.Deliveries {
-		if row := &item.Status.Deliveries[i]; row.State == v1alpha1.DeliveryDone {
+		if row := &item.Status.Deliveries[i]; row.State == v1alpha1.DeliveryDone && row.URL != "" { // a webhook names none
 			where = append(where, "Posted: "+row.URL)
 		}
 	}

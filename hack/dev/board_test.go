@@ -85,13 +85,15 @@ func TestTheBoardTellsWhyADestinationIsNotReady(t *testing.T) {
 func TestTheBoardSaysWhereAnItemWasPostedWhenNothingElseDoes(t *testing.T) {
 	t.Parallel()
 	item := newItem("one", v1alpha1.PhaseProcessed)
-	item.Status.Deliveries = []v1alpha1.Delivery{{Destination: "mastodon", State: v1alpha1.DeliveryDone, URL: "https://mastodon.example/@press/1"}}
+	item.Status.Deliveries = []v1alpha1.Delivery{
+		{Destination: "mastodon", State: v1alpha1.DeliveryDone, URL: "https://mastodon.example/@press/1"},
+		{Destination: "chat", State: v1alpha1.DeliveryDone}}
 	for _, links := range []bool{true, false} {
 		var out strings.Builder
 		b := newBoard(&out)
 		b.postLinks = links
 		b.sawItem(item, noon)
-		if strings.Contains(out.String(), "└ Posted: https://mastodon.example/@press/1") != links {
+		if strings.Contains(out.String(), "└ Posted: https://mastodon.example/@press/1") != links || strings.Count(out.String(), "Posted:") > 1 {
 			t.Errorf("%v: %s", links, out.String())
 		}
 	}

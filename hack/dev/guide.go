@@ -15,8 +15,9 @@ func (w *world) guide(sources []client.ObjectKey) string {
 	first := sources[0]
 	posts := ""
 	if w.standIn != nil {
-		posts = fmt.Sprintf("\nWhat was posted, in a browser: %s/\n", w.standIn.URL)
+		posts = fmt.Sprintf("\nWhat was posted, in a browser: %s/", w.standIn.URL)
 	}
+	posts += fmt.Sprintf("\nWhat was sent to webhooks, in a browser: %s/\n", w.chat.URL)
 	return fmt.Sprintf(`
 The first items are done; new entries appear every %s.
 %s

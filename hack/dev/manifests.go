@@ -26,14 +26,16 @@ import (
 // fieldOwner is the name under which objects are applied.
 const fieldOwner = client.FieldOwner("feed-operator-dev")
 
-// The kinds of what is read, and of who summarizes it.
+// The kinds of what is read, of who summarizes it and where that goes, and of what they are called with.
 const (
-	kindSource   = "FeedSource"
-	kindProvider = "AIProvider"
+	kindSource      = "FeedSource"
+	kindProvider    = "AIProvider"
+	kindDestination = "FeedDestination"
+	kindSecret      = "Secret"
 )
 
 // kindsInOrder are the kinds that others depend on, first: what is applied after them finds them there.
-var kindsInOrder = []string{"Namespace", "Secret", kindProvider, "FeedDestination"}
+var kindsInOrder = []string{"Namespace", kindSecret, kindProvider, kindDestination}
 
 // readObjects reads the samples, and the manifests that were asked for, in the order in which they are
 // applied.

@@ -96,6 +96,7 @@ func TestThereIsNoStandInWhereThereIsAKey(t *testing.T) {
 func TestItIsSaidWhoSummarizes(t *testing.T) {
 	t.Parallel()
 	const stop = ", so that you can watch others take over."
+	const chat = "\nMessages to a chat, and a webhook in batches, go to a stand-in for those: " + chatURL + "/"
 	key := &serviceAccess{key: "key-1"}
 	for name, test := range map[string]struct {
 		access  access
@@ -105,24 +106,25 @@ func TestItIsSaidWhoSummarizes(t *testing.T) {
 		"without a key": {
 			want: "The AIProviders claude and gpt are stand-ins on this machine: they copy the beginning of an article, and refuse many calls" + stop +
 				"\n(The real ones write where you set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY in the environment.)" +
-				"\nPosts go to a stand-in for Mastodon on this machine: " + standInURL + "/",
+				"\nPosts go to a stand-in for Mastodon on this machine: " + standInURL + "/" + chat,
 		},
 		"with one": {
 			access: access{anthropic: key},
 			want: "The AIProvider gpt is a stand-in on this machine: it copies the beginning of an article, and refuses many calls" + stop +
 				"\nThe AIProvider claude is the real service, with your key." +
 				"\n(The real ones write where you set OPENAI_API_KEY, GEMINI_API_KEY in the environment.)" +
-				"\nPosts go to a stand-in for Mastodon on this machine: " + standInURL + "/",
+				"\nPosts go to a stand-in for Mastodon on this machine: " + standInURL + "/" + chat,
 		},
 		"with all": {
 			access: access{anthropic: key, openAI: key, gemini: key, mastodon: &mastodonAccess{}},
 			want: "The AIProviders claude and gpt are the real services, with your keys." +
-				"\nGemini screens the press releases and summarizes them, with your key.",
+				"\nGemini screens the press releases and summarizes them, with your key." + chat,
 		},
 		"with sources of one's own": {
 			access: access{anthropic: key, openAI: key}, sources: []string{"mine.yaml"},
 			want: "The AIProviders claude and gpt are the real services, with your keys." +
-				"\nThe FeedDestination mastodon is a stand-in on this machine: " + standInURL + "/",
+				"\nThe FeedDestination mastodon is a stand-in on this machine: " + standInURL + "/" +
+				"\nThe FeedDestinations chat and ops are webhooks of a stand-in on this machine: " + chatURL + "/",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,6 +133,7 @@ func TestItIsSaidWhoSummarizes(t *testing.T) {
 			if w.standIn != nil {
 				w.standIn.URL = standInURL
 			}
+			w.chat.URL = chatURL
 			if diff := cmp.Diff(test.want, w.words()); diff != "" {
 				t.Error(diff)
 			}

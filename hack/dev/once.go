@@ -46,6 +46,7 @@ func (w *world) finish(ctx context.Context, board *board, sources []client.Objec
 		if w.standIn != nil {
 			w.standIn.showNew(board.note)
 		}
+		w.chat.showNew(board.note)
 		return state.outcome(os.Stdout)
 	}
 }

@@ -20,12 +20,18 @@ func readable(post mastodontest.Post, number int, address string) string {
 	if post.Language != "" {
 		about = append(about, post.Language)
 	}
-	var out strings.Builder
-	_, _ = fmt.Fprintf(&out, "%10s┌ %s\n", "", strings.Join(append(about, address), " · "))
+	var lines []string
 	if post.SpoilerText != "" {
-		_, _ = fmt.Fprintf(&out, "%10s│ [%s]\n", "", post.SpoilerText)
+		lines = append(lines, "["+post.SpoilerText+"]")
 	}
-	for _, line := range terminal.Wrap(post.Text, postWidth) {
+	return framed(append(about, address), append(lines, strings.Split(post.Text, "\n")...))
+}
+
+// framed is a text below what is said about it, with a border.
+func framed(about, lines []string) string {
+	var out strings.Builder
+	_, _ = fmt.Fprintf(&out, "%10s┌ %s\n", "", strings.Join(about, " · "))
+	for _, line := range terminal.Wrap(strings.Join(lines, "\n"), postWidth) {
 		_, _ = fmt.Fprintln(&out, strings.TrimRight(fmt.Sprintf("%10s│ %s", "", line), " "))
 	}
 	_, _ = fmt.Fprintf(&out, "%10s└", "")

@@ -57,6 +57,8 @@ type world struct {
 	// for the services without a key there are models.
 	access  access
 	standIn *standIn
+	// chat takes what is sent to the webhooks of the samples.
+	chat    *chat
 	models  []*modelStandIn
 	cluster *controlplane.Cluster
 	manager *child.Process
@@ -101,6 +103,7 @@ func (w *world) play(ctx context.Context) error {
 	if w.standIn != nil {
 		go w.standIn.showPosts(ctx, board.note)
 	}
+	go w.chat.showMessages(ctx, board.note)
 	sources, err := w.applyObjects(ctx, objects)
 	if err != nil {
 		return err
@@ -131,6 +134,9 @@ func (w *world) start(ctx context.Context) error {
 		if w.standIn, err = startStandIn(ctx); err != nil {
 			return fmt.Errorf("start the stand-in for Mastodon: %w", err)
 		}
+	}
+	if w.chat, err = startChat(ctx); err != nil {
+		return fmt.Errorf("start the stand-in for a chat: %w", err)
 	}
 	w.models = startModels(w.access, time.Now)
 	fmt.Println(w.words())
@@ -188,7 +194,7 @@ func (w *world) startManager(ctx context.Context, program string) error {
 		"--metrics-bind-address=0",
 		"--health-probe-bind-address=0",
 		"--leader-elect=false",
-	}, w.access.managerFlags()...), filepath.Join(w.options.path(w.options.dir), "manager.log"))
+	}, managerFlags...), filepath.Join(w.options.path(w.options.dir), "manager.log"))
 	return err
 }
 
@@ -230,6 +236,9 @@ func (w *world) stop(patience context.Context) {
 	}
 	if w.standIn != nil {
 		w.standIn.Close()
+	}
+	if w.chat != nil {
+		w.chat.Close()
 	}
 	for _, model := range w.models {
 		model.close()

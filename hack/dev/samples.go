@@ -42,7 +42,7 @@ func (w *world) readSamples(own []*unstructured.Unstructured) ([]*unstructured.U
 			samples = append(samples, objects...)
 		}
 	}
-	return w.access.fit(samples, w.services(), w.standIn)
+	return w.access.fit(samples, w.services(), w.standIn, w.chat)
 }
 
 func same(sample, own *unstructured.Unstructured) bool {
@@ -53,7 +53,8 @@ func same(sample, own *unstructured.Unstructured) bool {
 
 // fit makes the samples work with what there is: the keys and the account of the developer, the
 // built-in summarizer and the stand-ins.
-func (a access) fit(samples []*unstructured.Unstructured, services map[string]*serviceAccess, local *standIn) ([]*unstructured.Unstructured, error) {
+func (a access) fit(samples []*unstructured.Unstructured, services map[string]*serviceAccess, local *standIn, webhooks *chat,
+) ([]*unstructured.Unstructured, error) {
 	var fitting []*unstructured.Unstructured
 	for _, sample := range samples {
 		service, takesKey := services[sample.GetName()]
@@ -65,14 +66,18 @@ func (a access) fit(samples []*unstructured.Unstructured, services map[string]*s
 		}
 		var err error
 		switch kind := sample.GetKind(); {
-		case takesKey && kind == "Secret":
+		case takesKey && kind == kindSecret:
 			err = setSecret(sample, "apiKey", service.key)
 		case takesKey && kind == kindProvider:
 			err = setAll(sample, map[string]string{"model": service.model, "endpoint": service.endpoint}, "spec", sections[sample.GetName()])
-		case kind == "Secret" && sample.GetName() == mastodonSample:
+		case kind == kindSecret && sample.GetName() == mastodonSample:
 			err = setSecret(sample, "accessToken", a.token(local))
-		case kind == "FeedDestination" && sample.GetName() == mastodonSample:
+		case kind == kindDestination && sample.GetName() == mastodonSample:
 			err = a.fitDestination(sample, local)
+		case kind == kindSecret && sample.GetName() == chatSample:
+			err = setSecret(sample, "url", webhooks.urlOf(chatSample))
+		case kind == kindDestination && sample.GetName() == opsSample:
+			err = setAll(sample, map[string]string{"url": webhooks.urlOf(opsSample)}, "spec", "webhook")
 		case kind == kindSource && services[geminiSample] == nil:
 			err = withoutGemini(sample)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/hack/dev/samplefeeds"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/webhooktest"
 )
 
 // newWorld is one in which nothing runs. The feeds and the stand-in are at other ports than usual.
@@ -31,6 +32,7 @@ func newWorld(t *testing.T, allowed access, sources ...string) *world {
 	w := &world{
 		options: options{root: root, run: runOptions{sources: sources}}, access: allowed,
 		feeds: &samplefeeds.Server{Feeds: feeds, Base: "http://127.0.0.1:40404"},
+		chat:  &chat{Server: &webhooktest.Server{URL: "http://127.0.0.1:40407"}},
 	}
 	for name, service := range map[string]*serviceAccess{claudeSample: allowed.anthropic, gptSample: allowed.openAI} {
 		if service == nil {
@@ -82,6 +84,7 @@ func TestSamplesFitWhatIsOnThisMachine(t *testing.T) {
 	for name, want := range map[string]bool{
 		"AIProvider/gemini": false, "Secret/gemini": false, "AIProvider/built-in": true, "Secret/mastodon": true,
 		"AIProvider/claude": true, "Secret/claude": true, "AIProvider/gpt": true, "Secret/gpt": true,
+		"FeedDestination/chat": true, "Secret/chat": true, "FeedDestination/ops": true,
 		"FeedDestination/mastodon": true, "FeedSource/ministry-bot": true, "FeedSource/advisories": true, "FeedSource/status": true,
 	} {
 		if (objects[name] != nil) != want {
@@ -93,6 +96,12 @@ func TestSamplesFitWhatIsOnThisMachine(t *testing.T) {
 	}
 	if got := field(objects["FeedDestination/mastodon"], "spec", "mastodon", "server"); got != "http://127.0.0.1:40405" {
 		t.Errorf("posts go to %v", got)
+	}
+	if got := secret(t, objects["Secret/chat"], "url"); got != "http://127.0.0.1:40407/chat" {
+		t.Errorf("the URL of the chat is %q", got)
+	}
+	if got := field(objects["FeedDestination/ops"], "spec", "webhook", "url"); got != "http://127.0.0.1:40407/ops" {
+		t.Errorf("batches go to %v", got)
 	}
 	for name, section := range map[string]string{"claude": "anthropic", "gpt": "openAI"} {
 		if got := secret(t, objects["Secret/"+name], "apiKey"); got != "key-of-"+name {
@@ -120,7 +129,11 @@ func TestSamplesFitWhatIsOnThisMachine(t *testing.T) {
 		if address, _ := field(object, "spec", "url").(string); !strings.HasPrefix(address, "http://127.0.0.1:40404/") {
 			t.Errorf("%s reads %s", name, address)
 		}
-		if diff := cmp.Diff(any([]any{map[string]any{"name": "mastodon"}}), field(object, "spec", "destinations")); diff != "" {
+		want := []any{map[string]any{"name": "mastodon"}}
+		if beside := map[string]string{"advisories": chatSample, "status": opsSample}[object.GetName()]; beside != "" {
+			want = append(want, map[string]any{"name": beside})
+		}
+		if diff := cmp.Diff(any(want), field(object, "spec", "destinations")); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -188,7 +201,8 @@ func TestSecretsComeBeforeWhatNeedsThem(t *testing.T) {
 		kinds = append(kinds, object.GetKind())
 	}
 	want := []string{
-		"Secret", "Secret", "Secret", "AIProvider", "AIProvider", "AIProvider", "FeedDestination", "FeedSource", "FeedSource", "FeedSource",
+		"Secret", "Secret", "Secret", "Secret", "AIProvider", "AIProvider", "AIProvider",
+		"FeedDestination", "FeedDestination", "FeedDestination", "FeedSource", "FeedSource", "FeedSource",
 	}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Error(diff)
@@ -210,6 +224,18 @@ kind: FeedDestination
 metadata: {name: mastodon}
 spec: {mastodon: {server: "https://mastodon.example", secretRef: {name: mine}}}
 `
+	const chat = `
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: theirs}
+stringData: {url: "https://chat.example/hooks/secret-1"}
+---
+apiVersion: feeds.feed-operator.io/v1alpha1
+kind: FeedDestination
+metadata: {name: chat}
+spec: {webhook: {urlFrom: {}, secretRef: {name: theirs}, format: Slack}}
+`
 	for name, test := range map[string]struct {
 		manifest    string
 		want        []string
@@ -217,11 +243,19 @@ spec: {mastodon: {server: "https://mastodon.example", secretRef: {name: mine}}}
 	}{
 		"a source posts to the stand-in": {
 			manifest: source,
-			want:     []string{"FeedDestination/mastodon", "FeedSource/mine", "Secret/mastodon"},
+			want:     []string{"FeedDestination/mastodon", "FeedSource/mine", "Secret/mastodon", "FeedDestination/chat", "Secret/chat"},
 		},
 		"a destination of theirs goes without the Secret of the sample, and is announced": {
 			manifest: source + destination, wantWarning: true,
-			want: []string{"FeedDestination/mastodon", "FeedSource/mine"},
+			want: []string{"FeedDestination/mastodon", "FeedSource/mine", "FeedDestination/chat", "Secret/chat"},
+		},
+		"a source sends to the stand-in for a chat": {
+			manifest: strings.Replace(source, "name: mastodon}", "name: chat}, {name: ops}", 1),
+			want:     []string{"FeedDestination/mastodon", "FeedSource/mine", "Secret/mastodon", "FeedDestination/chat", "Secret/chat"},
+		},
+		"a chat of theirs goes without the Secret of the sample, and is announced without its URL": {
+			manifest: strings.Replace(source, "name: mastodon", "name: chat", 1) + chat, wantWarning: true,
+			want: []string{"FeedDestination/mastodon", "Secret/mastodon", "FeedSource/mine", "FeedDestination/chat", "Secret/theirs"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,6 +275,7 @@ spec: {mastodon: {server: "https://mastodon.example", secretRef: {name: mine}}}
 			}
 			want := map[string]bool{
 				"AIProvider/built-in": true, "AIProvider/claude": true, "Secret/claude": true, "AIProvider/gpt": true, "Secret/gpt": true,
+				"FeedDestination/ops": true,
 			}
 			for _, object := range test.want {
 				want[object] = true
@@ -248,7 +283,11 @@ spec: {mastodon: {server: "https://mastodon.example", secretRef: {name: mine}}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
-			if warning := w.warning(objects); (warning != "") != test.wantWarning {
+			warning := w.warning(objects)
+			if (warning != "") != test.wantWarning || strings.Contains(warning, "secret-1") { // R5.6
+				t.Errorf("the warning is %q", warning)
+			}
+			if strings.Contains(test.manifest, "theirs") && !strings.Contains(warning, "https://chat.example: what is new in mine is sent there, by the FeedDestination chat.") {
 				t.Errorf("the warning is %q", warning)
 			}
 		})

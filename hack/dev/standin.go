@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"sync"
 
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
@@ -17,10 +16,8 @@ const standInAddress = "127.0.0.1:8089"
 // standIn is a Mastodon on this machine, with one account. Its page shows what was posted.
 type standIn struct {
 	*mastodontest.Server
+	arrivals
 	token string
-
-	mu    sync.Mutex
-	shown int
 }
 
 func startStandIn(ctx context.Context) (*standIn, error) {
@@ -47,12 +44,6 @@ func (s *standIn) showPosts(ctx context.Context, show func(text string)) {
 
 // showNew shows the posts that were not shown yet, and returns how many were shown in all.
 func (s *standIn) showNew(show func(text string)) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	posts := s.Posts()
-	for i := s.shown; i < len(posts); i++ {
-		show(readable(posts[i], i+1, s.URL+"/@feeds/"+posts[i].ID))
-	}
-	s.shown = max(s.shown, len(posts))
-	return s.shown
+	return s.upTo(len(posts), func(i int) { show(readable(posts[i], i+1, s.URL+"/@feeds/"+posts[i].ID)) })
 }

@@ -6,9 +6,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +25,12 @@ const reconsider = 15 * time.Second
 // their own, what those can name.
 func (w *world) words() string {
 	said := []string{w.writers()}
+	webhooks := "\nThe FeedDestinations " + chatSample + " and " + opsSample + " are webhooks of a stand-in on this machine: " + w.chat.URL + "/"
 	switch {
 	case len(w.options.run.sources) > 0 && w.standIn == nil:
-		return said[0] + "\nThe FeedDestination mastodon is your account."
+		return said[0] + "\nThe FeedDestination mastodon is your account." + webhooks
 	case len(w.options.run.sources) > 0:
-		return said[0] + "\nThe FeedDestination mastodon is a stand-in on this machine: " + w.standIn.URL + "/"
+		return said[0] + "\nThe FeedDestination mastodon is a stand-in on this machine: " + w.standIn.URL + "/" + webhooks
 	case w.access.gemini != nil:
 		said = append(said, "Gemini screens the press releases and summarizes them, with your key.")
 	}
@@ -46,6 +49,7 @@ func (w *world) words() string {
 	if w.standIn != nil {
 		said = append(said, "Posts go to a stand-in for Mastodon on this machine: "+w.standIn.URL+"/")
 	}
+	said = append(said, "Messages to a chat, and a webhook in batches, go to a stand-in for those: "+w.chat.URL+"/")
 	return strings.Join(said, "\n")
 }
 
@@ -73,12 +77,15 @@ func (w *world) warning(objects []*unstructured.Unstructured) string {
 	}
 	var said []string
 	for _, object := range objects {
-		server, found, _ := unstructured.NestedString(object.Object, "spec", "mastodon", "server")
-		if object.GetKind() != "FeedDestination" || !found || server == local {
+		from := sourcesOf(objects, object.GetName())
+		if object.GetKind() != kindDestination || len(from) == 0 {
 			continue
 		}
-		from := sourcesOf(objects, object.GetName())
-		if len(from) == 0 {
+		if to, is := webhookOf(objects, object); is && !strings.HasPrefix(to, w.chat.URL+"/") {
+			said = append(said, fmt.Sprintf("%s: what is new in %s is sent there, by the FeedDestination %s.", originOf(to), strings.Join(from, ", "), object.GetName()))
+		}
+		server, found, _ := unstructured.NestedString(object.Object, "spec", "mastodon", "server")
+		if !found || server == local {
 			continue
 		}
 		visibility, _, _ := unstructured.NestedString(object.Object, "spec", "mastodon", "visibility")
@@ -98,6 +105,38 @@ func (w *world) warning(objects []*unstructured.Unstructured) string {
 	}
 	said = append(said, "Each run starts from nothing: what an earlier run has posted is posted again.")
 	return strings.Join(said, "\n")
+}
+
+// webhookOf returns the URL that a FeedDestination sends to, empty if it is in a Secret that is not among the objects; false for one
+// that is no webhook.
+func webhookOf(objects []*unstructured.Unstructured, destination *unstructured.Unstructured) (string, bool) {
+	webhook, is, _ := unstructured.NestedMap(destination.Object, "spec", "webhook")
+	if to, _ := webhook["url"].(string); !is || to != "" {
+		return to, is
+	}
+	name, _, _ := unstructured.NestedString(webhook, "secretRef", "name")
+	key, _, _ := unstructured.NestedString(webhook, "urlFrom", "secretKey")
+	for _, object := range objects {
+		if object.GetKind() != kindSecret || object.GetName() != name {
+			continue
+		}
+		if to, found, _ := unstructured.NestedString(object.Object, "stringData", cmp.Or(key, "url")); found {
+			return to, true
+		}
+		encoded, _, _ := unstructured.NestedString(object.Object, "data", cmp.Or(key, "url"))
+		to, _ := base64.StdEncoding.DecodeString(encoded)
+		return strings.TrimSpace(string(to)), true
+	}
+	return "", true
+}
+
+// originOf is as much of a URL as is no secret.
+func originOf(address string) string {
+	at, err := url.Parse(address)
+	if err != nil || at.Host == "" {
+		return "A webhook whose URL is in a Secret"
+	}
+	return at.Scheme + "://" + at.Host
 }
 
 // sourcesOf are the names of the sources that post to a destination.

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/batch"
 	"github.com/feed-operator/feed-operator/internal/connect"
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
@@ -32,6 +33,13 @@ type Post struct {
 	Assumed string
 	// Problem is why there would be no post; empty where there would.
 	Problem string
+	// Format of the body of a webhook, in words; empty for a post of Mastodon. Text is the whole body then, or what is sent of the item in a
+	// batch, and nothing is said of its length.
+	Format string
+	// Batch is how items are sent several at a time; nil: each by itself.
+	Batch *v1alpha1.WebhookBatch
+	// NewKey means that the body holds an idempotency key that is another one in a cluster, where items have UIDs.
+	NewKey bool
 }
 
 // publisher is a destination with what is known of it.
@@ -41,6 +49,8 @@ type publisher struct {
 	account string
 	assumed string
 	problem string
+	format  string
+	batch   *v1alpha1.WebhookBatch
 }
 
 // The limits of a server that could not be asked: those of Mastodon.
@@ -52,7 +62,10 @@ func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, it
 	if err != nil {
 		return Post{}, err
 	}
-	post := Post{Destination: name.Name, Account: to.account, Assumed: to.assumed, Problem: to.problem, Limit: to.limits.MaxCharacters}
+	post := Post{
+		Destination: name.Name, Account: to.account, Assumed: to.assumed, Problem: to.problem, Limit: to.limits.MaxCharacters,
+		Format: to.format, Batch: to.batch,
+	}
 	if to.problem != "" {
 		return post, nil
 	}
@@ -62,7 +75,18 @@ func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, it
 		post.Problem = failure.Classify(err).Error()
 		return post, nil
 	}
-	post.Length = destination.Length(post.Post, to.limits)
+	if to.format == "" {
+		post.Length = destination.Length(post.Post, to.limits)
+		return post, nil
+	}
+	if to.batch != nil {
+		record, err := batch.Record(post.Text, material.Key)
+		if err != nil {
+			return Post{}, err
+		}
+		post.Text = string(record)
+	}
+	post.NewKey = item.UID == "" && strings.Contains(post.Text, material.Key)
 	return post, nil
 }
 
@@ -79,6 +103,7 @@ func (p *Previewer) destinationNamed(ctx context.Context, name client.ObjectKey)
 	case err != nil:
 		return nil, err
 	default:
+		known.format, known.batch = formatOf(&described), described.Batch()
 		if known.writer, err = connect.Writer(&described); err != nil {
 			known.problem = failure.Mask(err.Error())
 			break
@@ -99,6 +124,18 @@ func (p *Previewer) destinationNamed(ctx context.Context, name client.ObjectKey)
 	}
 	p.destinations[name] = known
 	return known, nil
+}
+
+// formatOf is the format of the bodies of a webhook, in words; empty for what is none.
+func formatOf(described *v1alpha1.FeedDestination) string {
+	switch webhook := described.Spec.Webhook; {
+	case webhook == nil:
+		return ""
+	case webhook.Body != "":
+		return "spec.webhook.body"
+	default:
+		return "the format " + string(webhook.BodyFormat())
+	}
 }
 
 // learn asks the server about itself, which posts nothing.

@@ -206,6 +206,10 @@ func (p *Printer) post(post *Post) {
 		p.say("Post", post.Destination+": none. "+post.Problem)
 		return
 	}
+	if post.Format != "" {
+		p.body(post)
+		return
+	}
 	facts := []string{fmt.Sprintf("%s: %d of %d characters", post.Destination, post.Length, post.Limit)}
 	for _, fact := range []string{post.Visibility, post.Language, post.Account} {
 		if fact != "" {
@@ -220,4 +224,20 @@ func (p *Printer) post(post *Post) {
 		p.quote("[content warning] "+post.ContentWarning, 0)
 	}
 	p.quote(post.Text, 0)
+}
+
+// body writes what a webhook is sent, in one line, as it is.
+func (p *Printer) body(post *Post) {
+	how := "in a request of its own"
+	if post.Batch != nil {
+		how = fmt.Sprintf("in a batch of up to %d, which waits %s at most", post.Batch.Items(), post.Batch.Wait())
+	}
+	p.say("Post", fmt.Sprintf("%s: %s, %s", post.Destination, post.Format, how))
+	if post.Assumed != "" {
+		p.say("", fmt.Sprintf("(it could not be sent: %s)", post.Assumed))
+	}
+	if post.NewKey {
+		p.say("", "(the idempotency key follows from the UID that the cluster gives the item, so it will be another one)")
+	}
+	p.write("%s\n", terminal.Plain(post.Text))
 }
