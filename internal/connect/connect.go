@@ -54,7 +54,7 @@ func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, creden
 }
 
 // Webhook returns what calls the webhook that a FeedDestination describes, by a way out.
-func Webhook(described *v1alpha1.FeedDestination, credentials secrets.Values, now func() time.Time, way http.RoundTripper) (destination.Destination, error) {
+func Webhook(described *v1alpha1.FeedDestination, credentials secrets.Values, now func() time.Time, way http.RoundTripper) (*webhook.Client, error) {
 	spec := described.Spec.Webhook
 	return webhook.New(webhook.Config{
 		URL: cmp.Or(spec.URL, credentials[spec.URLKey()]), Secret: spec.URLFrom != nil,
@@ -82,7 +82,14 @@ func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination
 				Server: spec.Mastodon.Server, AccessToken: credentials[secrets.KeyAccess], Now: out.Now, Transport: way,
 			})
 		case spec.Webhook != nil:
-			return Webhook(described, credentials, out.Now, way)
+			caller, err := Webhook(described, credentials, out.Now, way)
+			if err != nil {
+				return nil, err
+			}
+			if refused := out.Refusal(caller.URL()); refused != nil { // nobody would find out before an item is lost for it
+				return nil, refused
+			}
+			return caller, nil
 		}
 		return nil, fmt.Errorf("FeedDestination %s names no destination that this version knows", described.Name)
 	}

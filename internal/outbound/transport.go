@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync/atomic"
 
@@ -95,14 +96,29 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // prepare checks a request before anything is sent.
 func (t *Transport) prepare(request *http.Request) (target, *failure.Error) {
-	at, err := newTarget(request.URL)
+	at, refused := t.client.allowed(request.URL)
+	if refused != nil {
+		return target{}, refused
+	}
+	return at, checkHeader(request.Header)
+}
+
+// Refusal returns why no Transport sends anything to an address, whatever answers there; nil where it may. Which addresses a host has is not
+// asked for.
+func (c *Client) Refusal(address *url.URL) *failure.Error {
+	_, refused := c.allowed(address)
+	return refused
+}
+
+func (c *Client) allowed(address *url.URL) (target, *failure.Error) {
+	at, err := newTarget(address)
 	if err != nil {
 		return target{}, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, sentence(err))
 	}
-	if at.url.Scheme == "http" && !t.client.allowHTTP {
+	if at.url.Scheme == "http" && !c.allowHTTP {
 		return target{}, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, plainHTTP(at))
 	}
-	return at, checkHeader(request.Header)
+	return at, nil
 }
 
 // outgoing is the request as it leaves.

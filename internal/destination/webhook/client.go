@@ -95,8 +95,8 @@ func (c Config) secrets(address *url.URL) []string {
 	return append(secrets, strings.Split(strings.Trim(address.Path, "/"), "/")...)
 }
 
-// Origin is the scheme and the host that is called.
-func (c *Client) Origin() string { return c.url.Scheme + "://" + c.url.Host }
+// URL is what is called. It may be a secret.
+func (c *Client) URL() *url.URL { return c.url }
 
 // Repeats implements destination.Repeater.
 func (c *Client) Repeats() bool { return c.config.Repeats }
