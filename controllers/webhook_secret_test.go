@@ -31,8 +31,12 @@ func TestTheURLOfAChatIsNowhere(t *testing.T) {
 		"not-found": func(p *webhooktest.Pending, words string) { p.Answer(http.StatusNotFound, "application/json", words) },
 		"forbidden": func(p *webhooktest.Pending, words string) { p.Answer(http.StatusForbidden, "application/json", words) },
 		"gone":      func(p *webhooktest.Pending, words string) { p.Answer(http.StatusGone, "application/json", words) },
-		"throttled": func(p *webhooktest.Pending, words string) { p.Answer(http.StatusTooManyRequests, "application/json", words) },
-		"down":      func(p *webhooktest.Pending, words string) { p.Answer(http.StatusInternalServerError, "application/json", words) },
+		"throttled": func(p *webhooktest.Pending, words string) {
+			p.Answer(http.StatusTooManyRequests, "application/json", words)
+		},
+		"down": func(p *webhooktest.Pending, words string) {
+			p.Answer(http.StatusInternalServerError, "application/json", words)
+		},
 		"duplicate": func(p *webhooktest.Pending, words string) { p.Answer(http.StatusConflict, "application/json", words) },
 		"taken":     func(p *webhooktest.Pending, words string) { p.Answer(http.StatusOK, "application/json", words) },
 		"broken":    func(p *webhooktest.Pending, _ string) { p.Reset() },
