@@ -225,3 +225,28 @@ func TestABatchHoldsUpNoOtherDestination(t *testing.T) {
 		t.Errorf("%d arrived", len(well.Taken()))
 	}
 }
+
+// R3.7, R4.4: an item that was left to a person, who wants it sent, goes in another batch, with the same key.
+func TestAnUncertainItemThatIsRetriedGoesInABatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	server.OnRequest(func(p *webhooktest.Pending) bool {
+		p.Reset()
+		return true
+	})
+	w.batches(2, server, inBatches(2, 0), held)
+	items := w.untilSent(2, v1alpha1.PhaseFailed, v1alpha1.ReasonDeliveryUncertain)
+	server.OnRequest(nil)
+	for i := range items {
+		w.retry(items[i].Name, "sent it again")
+	}
+	sent := w.untilSent(2, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	records := 0
+	for _, delivery := range server.Taken() {
+		records += len(batchIn(t, delivery).Records)
+	}
+	if row := sent[0].Status.Deliveries[0]; records != 2 || row.Repeated != 1 || row.Key != items[0].Status.Deliveries[0].Key && row.Key != items[1].Status.Deliveries[0].Key {
+		t.Errorf("%d records, %+v", records, row)
+	}
+}

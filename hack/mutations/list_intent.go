@@ -14,15 +14,15 @@ var intentMutations = []mutation{
 	{
 		breaks: "the result of another intent is taken",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "(row.Ended() || !sameIntent(row, outcome.NotAfter))",
+		old:    "(row.Ended() || !sameIntent(row, o.NotAfter))",
 		now:    "row.Ended()",
 		tests:  []string{"TestAResultBelongsToItsIntent"},
 	},
 	{
 		breaks: "a post that was made is forgotten when somebody else has gone on with it",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "if !outcome.Posted && (",
-		now:    "if (",
+		old:    "case !o.Posted && (",
+		now:    "case (",
 		tests:  []string{"TestAResultBelongsToItsIntent"},
 	},
 	{
@@ -35,8 +35,8 @@ var intentMutations = []mutation{
 	{
 		breaks: "a failure that was written though its answer was lost is counted twice",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "if outcome.Uncertain && row.Failure != nil && !uncertain(row) {",
-		now:    "if false {",
+		old:    "case o.Uncertain && row.Failure != nil && !uncertain(row):",
+		now:    "case false:",
 		tests:  []string{"TestAnUncertainResultCountsOnce"},
 	},
 	{

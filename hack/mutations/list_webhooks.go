@@ -83,8 +83,8 @@ var webhookMutations = []mutation{
 	{
 		breaks: "an item in a batch is put into another one",
 		file:   "internal/batches/draft.go",
-		old:    "lifecycle.MustLookUp(row) || d.HasInBatch(item.UID)",
-		now:    "lifecycle.MustLookUp(row)",
+		old:    "row.State != v1alpha1.DeliveryQueued || d.HasInBatch(item.UID)",
+		now:    "row.State != v1alpha1.DeliveryQueued",
 		in:     "controllers",
 		tests:  []string{"TestABatchWhoseAnswerIsLost", "TestItemsLeaveInBatches"},
 	},

@@ -70,7 +70,10 @@ func (b *Batcher) waiting(ctx context.Context, d *v1alpha1.FeedDestination) ([]*
 // waits reports whether an item is to be sent to a destination now, and is in no batch.
 func (b *Batcher) waits(item *v1alpha1.FeedItem, d *v1alpha1.FeedDestination) bool {
 	row := lifecycle.RowOf(item, d.Name)
-	if row == nil || item.Terminal() || item.Status.Summary == nil || !item.DeletionTimestamp.IsZero() || lifecycle.MustLookUp(row) || d.HasInBatch(item.UID) {
+	if row == nil || item.Terminal() || item.Status.Summary == nil || !item.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if row.State != v1alpha1.DeliveryQueued || d.HasInBatch(item.UID) {
 		return false
 	}
 	at, open := lifecycle.Due(row, b.Clock.Now())

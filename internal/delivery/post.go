@@ -51,9 +51,9 @@ func (p *post) repeats() bool {
 	return is && repeater.Repeats()
 }
 
-// waitsForBatch reports whether a delivery is made together with others. One that may have arrived is looked after by itself.
+// waitsForBatch reports whether a delivery is made together with others. One that was announced by itself is finished by itself.
 func (p *post) waitsForBatch(row *v1alpha1.Delivery) bool {
-	return p.Batch != nil && p.doubt == nil && !lifecycle.MustLookUp(row)
+	return p.Batch != nil && p.doubt == nil && row.State == v1alpha1.DeliveryQueued
 }
 
 // markIdle lets the entry rest that is kept for the post.

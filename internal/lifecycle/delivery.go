@@ -161,20 +161,11 @@ type DeliveryOutcome struct {
 // ended, or is under way by somebody else. A post that was made is always noted.
 func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy DeliveryPolicy, now time.Time) bool {
 	row := RowOf(item, outcome.Destination)
-	if row == nil || row.State == v1alpha1.DeliveryDone || item.Status.Summary == nil {
+	if item.Status.Summary == nil || !outcome.belongsOn(row) {
 		return false
-	}
-	if !outcome.Posted && (row.Ended() || !sameIntent(row, outcome.NotAfter)) {
-		return false
-	}
-	if outcome.Uncertain && row.Failure != nil && !uncertain(row) {
-		return false // it is noted already: only the answer of who has written it down was lost
 	}
 	before := *row
-	row.Repeated = addBounded(row.Repeated, outcome.Repeated)
-	if row.FirstAttemptTime == nil {
-		row.FirstAttemptTime = outcome.FirstAttempt.DeepCopy()
-	}
+	outcome.noteRepetitions(row)
 	switch {
 	case outcome.Posted:
 		made(row, outcome, now)
@@ -206,6 +197,31 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	}
 	settleDeliveries(item, now)
 	return true
+}
+
+// belongsOn reports whether a delivery still stands where the attempt began. A post that was made counts in any case.
+func (o *DeliveryOutcome) belongsOn(row *v1alpha1.Delivery) bool {
+	switch {
+	case row == nil, row.State == v1alpha1.DeliveryDone:
+		return false
+	case !o.Posted && (row.Ended() || !sameIntent(row, o.NotAfter)):
+		return false
+	case o.Uncertain && row.Failure != nil && !uncertain(row):
+		return false // it is noted already: only the answer of who has written it down was lost
+	}
+	return true
+}
+
+// noteRepetitions counts what was sent again though it may have arrived; and notes when the batch was tried that the delivery was in.
+func (o *DeliveryOutcome) noteRepetitions(row *v1alpha1.Delivery) {
+	again := o.Repeated
+	if o.FirstAttempt != nil && MustLookUp(row) { // a person has decided that it is sent again
+		again++
+	}
+	row.Repeated = addBounded(row.Repeated, again)
+	if row.FirstAttemptTime == nil {
+		row.FirstAttemptTime = o.FirstAttempt.DeepCopy()
+	}
 }
 
 // made ends a delivery that has arrived.

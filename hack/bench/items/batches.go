@@ -73,10 +73,10 @@ func sendWaiting(ctx context.Context, p *rig.Plane, items int, delay time.Durati
 		return sent, err
 	}
 	defer feeds.Close()
-	hook := webhooktest.New(webhooktest.Options{})
+	hook := webhooktest.New(webhooktest.Options{}) //nolint:contextcheck // it serves until it is closed
 	defer hook.Close()
 	if delay > 0 {
-		hook.OnRequest(func(pending *webhooktest.Pending) bool {
+		hook.OnRequest(func(pending *webhooktest.Pending) bool { //nolint:contextcheck // the context is that of the request
 			return rig.Pause(pending.Request.Context(), delay) != nil
 		})
 	}
