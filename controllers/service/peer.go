@@ -70,9 +70,10 @@ func (r *Reconciler[T, P, C]) lastCheck(id schedule.Resource, found P, version s
 	return last
 }
 
-// wakeWaiting has the items looked at again that wait for a service which is another one now: it may
-// be able to do what it could not do before, so that they stand in no line for it. What is cached of an item may be from before it waited.
-func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string) {
+// wakeWaiting has the items looked at again that may wait for a service which was opened, and stand in no line for it: those that stand in no line
+// at all, whatever is cached of them, which may be from before they waited; and, where it is another one now, which may be able to do what it
+// could not do before, all that wait.
+func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string, another bool) {
 	items, err := itemcache.UnfinishedOf(ctx, r.Client, namespace, itemcache.AnySource)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list waiting items")
@@ -81,7 +82,7 @@ func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string)
 	for i := range items {
 		name := client.ObjectKeyFromObject(&items[i])
 		unlined := lifecycle.Next(&items[i], r.Clock.Now()).Action == lifecycle.Summarize && !r.Services.Schedule.Waits(queue.Key(queue.ItemKey, name))
-		if unlined || items[i].Status.Reason == v1alpha1.ReasonWaiting {
+		if unlined || another && items[i].Status.Reason == v1alpha1.ReasonWaiting {
 			r.Waker.ItemLater(name, 0)
 		}
 	}

@@ -265,8 +265,8 @@ func (r *Reconciler[T, P, C]) runCheck(ctx context.Context, id schedule.Resource
 		return checkResult[P]{parked: true}, err
 	}
 	limit, last := r.kind.pace(found)
-	if r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), limit, last) {
-		r.wakeWaiting(ctx, found.GetNamespace())
+	if opened, another := r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), limit, last); opened {
+		r.wakeWaiting(ctx, found.GetNamespace(), another)
 	}
 	stands := checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found), answer: answer}
 	if failed == nil {

@@ -137,15 +137,17 @@ func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedul
 }
 
 // MarkReady opens a service, which was called last at a time: who waits for it may call it. Where another
-// peer is called, or with other credentials than before, what those calls had come to does not count. Changed means that
-// it was not open by this revision until now: it may be able to do what it could not do when somebody looked at it last.
+// peer is called, or with other credentials than before, what those calls had come to does not count. Opened means that
+// it was not open by this revision until now, and another that it was known by another one before: it may be able to do what it could not
+// do when somebody looked at it last.
 //
 // Here, in Withhold and in close the schedule changes under the lock, so that they always agree.
-func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) (changed bool) {
+func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) (opened, another bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	changed = found.caller == nil || found.revision != revision
+	another = found.revision != "" && found.revision != revision
+	opened = another || found.caller == nil
 	known := found.caller != nil || found.unavailable != nil
 	replaced := found.peer != "" && found.peer != peer
 	if replaced {
@@ -167,7 +169,7 @@ func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer st
 	if !known && s.Schedule.Availability(id).Remaining(s.clock.Now()) > 0 {
 		s.Schedule.WakeAll(id) // as long as nobody knew of it, it was waited for alone
 	}
-	return changed
+	return opened, another
 }
 
 // Withhold has nobody call a service until MarkReady, as if nothing were known of it yet: its object asks for something else than

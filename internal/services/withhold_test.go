@@ -28,7 +28,8 @@ func TestAServiceIsNotCalledAsItWasDescribedBefore(t *testing.T) {
 	known := services.New(clock, plan, func(schedule.Resource, bool) {})
 	plan.Open()
 	ready := func(revision string) bool {
-		return known.MarkReady(press, "caller of "+revision, revision, "peer", schedule.Limit{Concurrent: 2}, time.Time{})
+		opened, _ := known.MarkReady(press, "caller of "+revision, revision, "peer", schedule.Limit{Concurrent: 2}, time.Time{})
+		return opened
 	}
 	ask := func(key string) *schedule.Ticket {
 		turn := plan.Enter(key)
