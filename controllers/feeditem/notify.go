@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -84,7 +85,7 @@ func (r *Reconciler) notification(item *v1alpha1.FeedItem, row v1alpha1.Notifica
 
 // noticeOf is the notification of an item that has failed for good.
 func noticeOf(item *v1alpha1.FeedItem) *destination.Notice {
-	first := "First attempt: " + lifecycle.FirstAttempt(item).UTC().Format("2006-01-02 15:04:05 UTC")
+	first := "First attempt: " + firstAttempt(item).UTC().Format("2006-01-02 15:04:05 UTC")
 	return &destination.Notice{
 		Subject: fmt.Sprintf("Failed for good: FeedItem %s/%s", item.Namespace, item.Name),
 		Title:   item.Spec.Title,
@@ -95,4 +96,20 @@ func noticeOf(item *v1alpha1.FeedItem) *destination.Notice {
 			item.Namespace, item.Name, v1alpha1.AnnotationRetry),
 		Namespace: item.Namespace, Source: item.Spec.SourceRef.Name, Item: item.Name,
 	}
+}
+
+// firstAttempt returns the time of the first attempt that led to an item's failure, as far as it is
+// known: of those that failed, and of the deliveries.
+func firstAttempt(item *v1alpha1.FeedItem) time.Time {
+	first := item.LastCheck().Time
+	earlier := func(at *metav1.Time) {
+		if at != nil && at.Time.Before(first) {
+			first = at.Time
+		}
+	}
+	earlier(item.Status.FirstFailureTime)
+	for i := range item.Status.Deliveries {
+		earlier(item.Status.Deliveries[i].FirstAttemptTime)
+	}
+	return first
 }

@@ -70,8 +70,8 @@ var intentMutations = []mutation{
 	{
 		breaks: "all posts of an item have one key",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "[]byte(string(item.UID) + \"/\" + destination)",
-		now:    "[]byte(string(item.UID))",
+		old:    "return keyOf(string(item.UID) + \"/\" + destination)",
+		now:    "return keyOf(string(item.UID))",
 		tests:  []string{"TestKeysAreDeterministic"},
 	},
 	{

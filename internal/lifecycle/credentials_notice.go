@@ -29,7 +29,7 @@ func QueueCredentialsNotices(status *v1alpha1.ServiceStatus, service types.UID, 
 		notices = append(notices, v1alpha1.CredentialsNotice{
 			Notification: v1alpha1.Notification{
 				Destination: name, State: v1alpha1.NotificationQueued,
-				Key: keyOfNotification("credentials/" + string(service) + "/" + name + "/" + refused),
+				Key: keyOf("credentials/" + string(service) + "/" + name + "/" + refused),
 			},
 			Refused: refused,
 		})

@@ -4,8 +4,6 @@
 package lifecycle
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"time"
 
@@ -40,15 +38,11 @@ func RowOf(item *v1alpha1.FeedItem, destination string) *v1alpha1.Delivery {
 // DeliveryKey is what marks a post at its destination. It follows from the item and the destination's
 // name, so that it is the same whoever makes it.
 func DeliveryKey(item *v1alpha1.FeedItem, destination string) string {
-	sum := sha256.Sum256([]byte(string(item.UID) + "/" + destination))
-	return hex.EncodeToString(sum[:16])
+	return keyOf(string(item.UID) + "/" + destination)
 }
 
 // anotherKey is the key that follows one which may be used up.
-func anotherKey(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:16])
-}
+func anotherKey(key string) string { return keyOf(key) }
 
 // Due returns when there is something to do for a delivery: to post it, or to find out what has become
 // of it. Open is false when it has ended.

@@ -52,11 +52,11 @@ func notificationKey(item *v1alpha1.FeedItem, destination string) string {
 	if item.Status.LastFailureTime != nil {
 		failure = item.Status.LastFailureTime.UTC().Format(time.RFC3339Nano) + "/" + item.Status.LastHandledRetry
 	}
-	return keyOfNotification("notification/" + string(item.UID) + "/" + destination + "/" + failure)
+	return keyOf("notification/" + string(item.UID) + "/" + destination + "/" + failure)
 }
 
-// keyOfNotification is what marks a notification at its destination, the same for all its attempts.
-func keyOfNotification(of string) string {
+// keyOf is what marks a notification at its destination, the same for all its attempts.
+func keyOf(of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:16])
 }
@@ -186,22 +186,6 @@ func dropNotifications(item *v1alpha1.FeedItem) {
 		}
 	}
 	item.Status.Notifications = ended
-}
-
-// FirstAttempt returns the time of the first attempt that led to an item's failure, as far as it is
-// known: of those that failed, and of the deliveries.
-func FirstAttempt(item *v1alpha1.FeedItem) time.Time {
-	first := item.LastCheck().Time
-	earlier := func(at *metav1.Time) {
-		if at != nil && at.Time.Before(first) {
-			first = at.Time
-		}
-	}
-	earlier(item.Status.FirstFailureTime)
-	for i := range item.Status.Deliveries {
-		earlier(item.Status.Deliveries[i].FirstAttemptTime)
-	}
-	return first
 }
 
 // DueNow notes on the notifications of an item that are to be sent that this is so from now on. It reports whether that has changed

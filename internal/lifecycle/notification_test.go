@@ -217,22 +217,3 @@ func TestNotificationsLeaveTheItemAlone(t *testing.T) {
 		}
 	})
 }
-
-// R3.10
-func TestFirstAttempt(t *testing.T) {
-	t.Parallel()
-	item := newItem(phase(v1alpha1.PhaseFailed))
-	at := func(hours int) *metav1.Time { return &metav1.Time{Time: created.Add(time.Duration(hours) * time.Hour)} }
-	check := func(want *metav1.Time) {
-		t.Helper()
-		if got := lifecycle.FirstAttempt(item); !got.Equal(want.Time) {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	item.Status.LastCheckTime = at(9)
-	check(at(9))
-	item.Status.FirstFailureTime = at(5)
-	check(at(5))
-	item.Status.Deliveries = []v1alpha1.Delivery{{Destination: here}, {Destination: there, FirstAttemptTime: at(3)}}
-	check(at(3))
-}
