@@ -167,7 +167,7 @@ func TestOneBadItemInABatchIsFound(t *testing.T) {
 		p.Answer(http.StatusBadRequest, "application/json", `{"error":"record 17 has no author"}`)
 		return true
 	})
-	w.batches(n, server, inBatches(int32(n), time.Hour)) //nolint:gosec // at most 100
+	w.batches(n, server, inBatches(int32(n), time.Hour))
 	dead := 0
 	w.untilItems("news", func(items []v1alpha1.FeedItem) error {
 		w.clock.Step(20 * time.Second)
