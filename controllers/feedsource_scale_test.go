@@ -220,7 +220,7 @@ func TestManyFinishedItemsAreRemovedInBoundedSteps(t *testing.T) {
 	retention := &retention.Reconciler{Clock: w.clock, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
 	counted, steps, deleted := w.countKinds(), 0, 0
 	apitest.Eventually(t, func(ctx context.Context) error {
-		w.untilUpToDate() // a step removes nothing while the cache still shows what the one before it has removed
+		w.untilUpToDate() //nolint:contextcheck // the one of the test; while the cache shows what the step before has removed, a step removes nothing
 		result, err := retention.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)})
 		if err != nil {
 			return err
