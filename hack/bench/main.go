@@ -95,6 +95,19 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	defer plane.Stop(ctx)
 
+	rows, failed := measure(ctx, plane, o)
+	if err := figure.Print(os.Stdout, rows); err != nil {
+		return err
+	}
+	if o.scale.Short {
+		fmt.Println("\nThis was a short run: it shows that everything is measured; the figures mean little.")
+	}
+	return errors.Join(failed, printMachine(os.Stdout, plane, time.Since(began)))
+}
+
+// measure returns the figures of the parts that are wanted. Where one fails, or is interrupted, those of the parts before it are returned too: each
+// has taken minutes.
+func measure(ctx context.Context, plane *rig.Plane, o options) ([]figure.Row, error) {
 	var rows []figure.Row
 	for _, part := range parts {
 		if !slices.Contains(o.parts, part.name) {
@@ -106,17 +119,11 @@ func run(ctx context.Context, arguments []string) error {
 		}
 		measured, err := part.measure(ctx, plane, o.scale)
 		if err != nil {
-			return fmt.Errorf("measure %s: %w", part.name, err)
+			return rows, fmt.Errorf("measure %s: %w", part.name, err)
 		}
 		rows = append(rows, measured...)
 	}
-	if err := figure.Print(os.Stdout, rows); err != nil {
-		return err
-	}
-	if o.scale.Short {
-		fmt.Println("\nThis was a short run: it shows that everything is measured; the figures mean little.")
-	}
-	return printMachine(os.Stdout, plane, time.Since(began))
+	return rows, nil
 }
 
 func parse(arguments []string) (options, error) {
