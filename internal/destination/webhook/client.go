@@ -25,8 +25,8 @@ var (
 	_ destination.Repeater    = (*Client)(nil)
 )
 
-// maxAnswer bounds what is read of an answer, in bytes. Only a refusal's words are looked at.
-const maxAnswer = 64 << 10
+// MaxAnswer bounds what is read of an answer, in bytes. Only a refusal's words are looked at.
+const MaxAnswer = 64 << 10
 
 // Config is where to send and as whom.
 type Config struct {
@@ -134,7 +134,7 @@ func (c *Client) Deliver(ctx context.Context, key string, post destination.Post)
 	case slices.Contains(c.config.DuplicateCodes, int32(answer.StatusCode)): //nolint:gosec // three digits
 		return destination.Receipt{Duplicate: true}, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, MaxAnswer))
 	if err != nil {
 		body = nil // that it was refused says more than that its reasons could not be read
 	}
