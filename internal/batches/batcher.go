@@ -59,9 +59,9 @@ type Batcher struct {
 
 	mu sync.Mutex
 	// seen is since when this process has known of the requests that are announced, by batch: as package delivery does for items.
-	seen map[string]announcement
-	// handed are the members whose results are on their items.
-	handed map[types.UID]bool
+	seen map[batchID]announcement
+	// handed are the results that are on their items.
+	handed map[result]bool
 }
 
 // errNothingToSend means that what waits cannot be sent just now.
@@ -80,6 +80,9 @@ type announcement struct {
 func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.NamespacedName) (ctrl.Result, error) {
 	var described v1alpha1.FeedDestination
 	if err := b.Client.Get(ctx, name, &described); err != nil {
+		if apierrors.IsNotFound(err) {
+			b.destinationGone(name)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Requests.UnderWay(&described, name.Name) {
@@ -147,12 +150,12 @@ func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination)
 	next := plan{batch: -1, oldest: now}
 	for i := range described.Status.Batches {
 		of := &described.Status.Batches[i]
-		next.ended = next.ended || b.hasResults(of)
+		next.ended = next.ended || b.hasResults(described, of)
 		if !batch.Open(of) {
 			continue
 		}
 		at := batch.Due(of, believable.TimeOf(described.Status.RetryRequestedTime), now)
-		if wait := b.remaining(of, described.Timeout()); wait > 0 && now.Add(wait).After(at) {
+		if wait := b.remaining(described, of); wait > 0 && now.Add(wait).After(at) {
 			at = now.Add(wait)
 		}
 		if at.Before(now) {
@@ -196,22 +199,23 @@ func dueOf(waiting []*v1alpha1.FeedItem, described *v1alpha1.FeedDestination, no
 }
 
 // remaining is how long a request that was announced may still be under way, by what time has passed on this machine since it was known.
-func (b *Batcher) remaining(of *v1alpha1.Batch, timeout time.Duration) time.Duration {
+func (b *Batcher) remaining(described *v1alpha1.FeedDestination, of *v1alpha1.Batch) time.Duration {
+	id := idOf(described, of)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !of.InFlight || of.NotAfter == nil {
-		delete(b.seen, of.Key)
+		delete(b.seen, id)
 		return 0
 	}
-	seen, known := b.seen[of.Key]
+	seen, known := b.seen[id]
 	if !known || !seen.notAfter.Equal(of.NotAfter) {
 		if b.seen == nil {
-			b.seen = map[string]announcement{}
+			b.seen = map[batchID]announcement{}
 		}
 		seen = announcement{*of.NotAfter, apiclock.PassedBy(b.Clock)}
-		b.seen[of.Key] = seen
+		b.seen[id] = seen
 	}
-	return seen.at + timeout + lifecycle.SettleTime - delivery.ClockTolerance - apiclock.PassedBy(b.Clock)
+	return seen.at + described.Timeout() + lifecycle.SettleTime - delivery.ClockTolerance - apiclock.PassedBy(b.Clock)
 }
 
 // work hands out results, and makes one request if one is due. It returns when to look again.

@@ -1,0 +1,59 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/webhooktest"
+)
+
+// R4.4, R4.3: what one destination has taken in a batch that is not finished says nothing of another one: there each item has the result of its own
+// batch, and is sent once.
+func TestAnItemIsInBatchesOfTwoDestinations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, second := w.webhook(), w.webhook()
+	last := ""
+	first.OnRequest(func(p *webhooktest.Pending) bool { // the first of two items has its result, and the last one does not get any
+		records := batchIn(t, p.Delivery).Records
+		switch key := records[len(records)-1].Key; {
+		case len(records) > 1:
+			last = key
+			p.Answer(http.StatusBadRequest, "text/plain", "")
+		case key == last:
+			p.Answer(http.StatusServiceUnavailable, "text/plain", "")
+		default:
+			return false
+		}
+		return true
+	})
+	answers := make(chan struct{})
+	second.OnRequest(func(*webhooktest.Pending) bool {
+		<-answers
+		return false
+	})
+	w.webhookTo("ops", first.URL, inBatches(2, time.Hour))
+	w.webhookTo("archive", second.URL, inBatches(2, time.Hour))
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 2)...)
+	w.source("news", web.FeedURL(), postsTo("ops", "archive"))
+	w.untilBatchFailed(1)
+	w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+		if err := inState("ops", v1alpha1.DeliveryDone)(&items[0]); err == nil {
+			return nil
+		}
+		return inState("ops", v1alpha1.DeliveryDone)(&items[1])
+	})
+	close(answers)
+	w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+		return all(items, 2, inState("archive", v1alpha1.DeliveryDone))
+	})
+	wantOneBatch(t, second, 2)
+}
