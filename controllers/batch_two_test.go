@@ -57,3 +57,17 @@ func TestAnItemIsInBatchesOfTwoDestinations(t *testing.T) {
 	})
 	wantOneBatch(t, second, 2)
 }
+
+// R4.3: a destination may have any name that an object may have; also one that would end, where it is cut, as no name may.
+func TestABatchOfADestinationWithALongName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	name := strings.Repeat("a", 199) + ".b" // its first 200 characters end with a dot
+	w.webhookTo(name, server.URL, inBatches(2, time.Hour))
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 2)...)
+	w.source("news", web.FeedURL(), postsTo(name))
+	w.untilSent(2, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOneBatch(t, server, 2)
+}

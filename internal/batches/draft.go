@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -196,7 +197,7 @@ func (b *Batcher) drop(ctx context.Context, live *v1alpha1.FeedDestination, made
 // recordsName is the name of the FeedMemory with what is sent of a batch.
 func recordsName(d *v1alpha1.FeedDestination, key string) string {
 	const longest, ofKey = 200, 20
-	return d.Name[:min(len(d.Name), longest)] + "-batch-" + key[:min(len(key), ofKey)]
+	return strings.TrimRight(d.Name[:min(len(d.Name), longest)], ".-") + "-batch-" + key[:min(len(key), ofKey)]
 }
 
 // keep writes down what is sent of a batch, before that is announced.
