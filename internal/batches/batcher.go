@@ -26,6 +26,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/batch"
 	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
@@ -52,6 +53,8 @@ type Batcher struct {
 	Waker    *queue.Waker
 	Services *services.Services
 	InPlace  backoff.InPlace
+	// Memory is that of all documents, of which what is sent takes its share: how much that is, whoever writes an expression decides.
+	Memory *budget.Budget
 	// Requests are what is under way.
 	Requests posting.Work
 	// Items makes what is sent of items, and writes what has become of them.
@@ -67,7 +70,7 @@ type Batcher struct {
 // errNothingToSend means that what waits cannot be sent just now.
 var errNothingToSend = errors.New("nothing to send")
 
-// recheckInterval is when a destination is looked at again of whose items none could be sent.
+// recheckInterval is when a destination is looked at again of whose items none could be sent, or for which there was no room in the memory.
 const recheckInterval = 5 * time.Second
 
 // announcement is when a request that ends at a time was seen first.
@@ -250,7 +253,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 		switch {
 		case apierrors.IsConflict(err): // somebody else was faster
 			return time.Millisecond
-		case errors.Is(err, errNothingToSend):
+		case errors.Is(err, errNothingToSend), errors.Is(err, budget.ErrFull):
 			return recheckInterval
 		}
 		log.Error(err, "Failed to send a batch")
@@ -268,7 +271,9 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 		}
 		return b.handOut(ctx, live)
 	}
-	draft, err := b.draftOf(ctx, live, line, at)
+	room := b.Memory.Document(live.Namespace)
+	defer room.Release()
+	draft, err := b.draftOf(ctx, live, line, at, room)
 	if err == nil && draft == nil {
 		err = errNothingToSend
 	}
@@ -297,6 +302,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 		return err
 	}
 	outcome := b.request(ctx, announced, body, key, line, began)
+	room.Release()      // what follows may take as long as the API server is away
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}
