@@ -7,10 +7,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +89,44 @@ func TestTheStatusOfAWebhookIsEnough(t *testing.T) {
 					t.Errorf("%+v, %+v", receipt, failed)
 				}
 			})
+		}
+	}
+}
+
+// R5.6: of a URL that is a secret, no part is shown: neither the name of the host, which is the secret of some services, nor a parameter, whatever it is
+// called, even if the receiver repeats it by itself.
+func TestNoPartOfASecretURLIsShown(t *testing.T) {
+	t.Parallel()
+	parts := []string{"path0123456789", "code/0123456789==", "word0123456789"}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": "no " + r.URL.Query().Get("code") + ", " + r.URL.Query().Get("any") + " at " + r.Host})
+	}))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	described := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "chat"}}
+	described.Spec.Webhook = &v1alpha1.WebhookDestination{URLFrom: &v1alpha1.WebhookURLFrom{}, SecretRef: &v1alpha1.SecretReference{Name: "chat"}}
+	values := secrets.Values{"url": server.URL + "/" + parts[0] + "?code=" + url.QueryEscape(parts[1]) + "&any=" + parts[2]}
+	allowed := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	for name, config := range map[string]outbound.Config{
+		"it answers":              {AllowHTTP: true, AllowCIDRs: allowed},
+		"its address is refused":  {AllowHTTP: true},
+		"it is called by no http": {AllowCIDRs: allowed},
+	} {
+		caller, err := connect.Destinations(outbound.New(config))(described, values)
+		if err == nil {
+			_, err = caller.Deliver(t.Context(), "key", destination.Post{Text: "{}"})
+		}
+		if err == nil {
+			t.Errorf("%s: no failure", name)
+			continue
+		}
+		shown := failure.Record(err, v1alpha1.StageDeliver, "chat", time.Time{})
+		said := shown.Message + " " + strings.Join(shown.Chain, " ")
+		for _, part := range append(parts, host, "127.0.0.1") {
+			if strings.Contains(said, part) {
+				t.Errorf("%s: %s is shown: %s", name, part, said)
+			}
 		}
 	}
 }

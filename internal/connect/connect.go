@@ -97,7 +97,7 @@ func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination
 				return nil, err
 			}
 			if refused := out.Refusal(caller.URL()); refused != nil { // nobody would find out before an item is lost for it
-				return nil, refused
+				return nil, caller.WithoutEchoes(refused)
 			}
 			return caller, nil
 		}
