@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
@@ -70,4 +72,45 @@ func TestABatchOfADestinationWithALongName(t *testing.T) {
 	w.source("news", web.FeedURL(), postsTo(name))
 	w.untilSent(2, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
 	wantOneBatch(t, server, 2)
+}
+
+// R4.4, R4.3: what a request with a batch came to counts also if its FeedDestination was deleted meanwhile, and one of that name is there again: what has
+// arrived is not sent again, nor what may have, where that is left to a person.
+func TestADestinationIsReplacedWhileItsBatchIsSent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lost   bool
+		phase  v1alpha1.Phase
+		reason v1alpha1.Reason
+	}{
+		"it arrives":         {phase: v1alpha1.PhaseProcessed},
+		"its answer is lost": {lost: true, phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonDeliveryUncertain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			first, second := w.webhook(), w.webhook()
+			asked, answers := make(chan struct{}), make(chan struct{})
+			first.OnRequest(func(p *webhooktest.Pending) bool {
+				close(asked)
+				<-answers
+				if test.lost {
+					p.Reset()
+				}
+				return test.lost
+			})
+			w.batches(2, first, inBatches(2, time.Hour), held)
+			<-asked
+			if err := w.client.Delete(t.Context(), &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}); err != nil {
+				t.Fatal(err)
+			}
+			w.webhookTo("ops", second.URL, inBatches(2, 0), held)
+			close(answers)
+			w.untilSent(2, test.phase, test.reason)
+			w.lookAtItems("news")
+			if second.Requests() != 0 {
+				t.Errorf("%d requests to the new one", second.Requests())
+			}
+		})
+	}
 }

@@ -88,7 +88,7 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Requests.UnderWay(&described, name.Name) {
+	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Requests.UnderWay(workOn(name), name.Name) {
 		return ctrl.Result{}, nil
 	}
 	live := &v1alpha1.FeedDestination{}
@@ -130,9 +130,15 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 			return queue.RequeueAt(now, now.Add(time.Second)), nil
 		}
 	}
-	b.Requests.Begin(ctx, turn, live, line, func(line *posting.Line) time.Duration { return b.work(ctx, name, line) },
+	b.Requests.Begin(ctx, turn, workOn(name), line, func(line *posting.Line) time.Duration { return b.work(ctx, name, line) },
 		func(after time.Duration) { b.Waker.BatchLater(name, after) })
 	return ctrl.Result{}, nil
+}
+
+// workOn stands for the work on the batches of a destination of a name. One that takes the place of another waits until what is under way for that has
+// ended: they have the same items.
+func workOn(name types.NamespacedName) client.Object {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name.String())}}
 }
 
 // plan is what is to be done for the batches of a destination.
@@ -228,7 +234,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 	if err := b.Live.Get(ctx, name, live); err != nil {
 		return posting.AfterError
 	}
-	if err := b.handOut(ctx, live); err != nil {
+	if err := b.handOut(ctx, live, line); err != nil {
 		log.Error(err, "Failed to update status with the results of a batch")
 		return posting.AfterError
 	}
@@ -269,7 +275,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line); err != nil || settled == nil {
 			return err
 		}
-		return b.handOut(ctx, live)
+		return b.handOut(ctx, live, line)
 	}
 	room := b.Memory.Document(live.Namespace)
 	defer room.Release()
@@ -309,7 +315,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line); err != nil || settled == nil {
 		return err
 	}
-	return b.handOut(ctx, live)
+	return b.handOut(ctx, live, line)
 }
 
 // request makes the request that is announced, again where it has failed in a way that may pass in seconds (R3.3). The outcome is nil where it was
@@ -374,11 +380,13 @@ func (b *Batcher) ticketAgain(ctx context.Context, of *v1alpha1.Batch, line *pos
 }
 
 // settle writes down what a request has come to, whatever happened to the destination meanwhile; while the API server takes nothing, again and
-// again: what has arrived is not sent again for that.
+// again: what has arrived is not sent again for that. Where the destination was deleted meanwhile, it is written on the items alone, and the
+// destination that it returns is nil.
 func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome,
 	line *posting.Line,
 ) (*v1alpha1.FeedDestination, error) {
 	now, policy, may := b.Clock.Now(), backoff.Of(live), repeats(line)
+	known := live.DeepCopy()
 	for {
 		writing, cancel := record.Context(ctx)
 		belongs := false
@@ -388,12 +396,14 @@ func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, ke
 			return belongs
 		})
 		cancel()
+		if apierrors.IsNotFound(err) { // or another one has its name
+			batch.Settle(batchOf(known, key), outcome, policy, may, now)
+			b.report(ctx, known, key, outcome)
+			return nil, b.handOutLast(ctx, known, line)
+		}
 		if err == nil {
 			b.report(ctx, live, key, outcome)
 			return live, nil
-		}
-		if apierrors.IsNotFound(err) {
-			return nil, nil
 		}
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a batch", "destination", live.Name)
 		select {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -53,11 +54,7 @@ func (b *Batcher) hasResults(d *v1alpha1.FeedDestination, of *v1alpha1.Batch) bo
 }
 
 // handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there.
-func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination) error {
-	line, err := posting.To(ctx, b.Client, b.Services, client.ObjectKeyFromObject(d))
-	if err != nil {
-		return err
-	}
+func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line) error {
 	var failed []error
 	var mu sync.Mutex
 	var writers sync.WaitGroup
@@ -86,6 +83,23 @@ func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination) erro
 	}
 	writers.Wait()
 	return errors.Join(failed...)
+}
+
+// handOutLast does the same for a destination that is not there any more: nothing but the items will know of it, so it is tried until it is written.
+func (b *Batcher) handOutLast(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line) error {
+	for {
+		err := b.handOut(ctx, d, line)
+		if err == nil {
+			b.batchesGone(func(id batchID) bool { return id.uid == d.UID })
+			return nil
+		}
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with the results of a batch", "destination", d.Name)
+		select {
+		case <-b.Clock.After(posting.AfterError):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // handOne writes on an item what has become of it in a batch. One that is gone needs none.
@@ -160,8 +174,12 @@ func (b *Batcher) setHanded(this result, handed bool) {
 
 // destinationGone forgets what this process knows of the batches of a destination that is not there any more.
 func (b *Batcher) destinationGone(name types.NamespacedName) {
+	b.batchesGone(func(id batchID) bool { return id.destination == name })
+}
+
+func (b *Batcher) batchesGone(are func(batchID) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	maps.DeleteFunc(b.seen, func(id batchID, _ announcement) bool { return id.destination == name })
-	maps.DeleteFunc(b.handed, func(this result, _ bool) bool { return this.destination == name })
+	maps.DeleteFunc(b.seen, func(id batchID, _ announcement) bool { return are(id) })
+	maps.DeleteFunc(b.handed, func(this result, _ bool) bool { return are(this.batchID) })
 }
