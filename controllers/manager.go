@@ -212,7 +212,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	sending := &batching.Reconciler{Schedule: plan, Waker: waker, Batches: &batches.Batcher{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Schedule: plan, Waker: waker, Services: known,
-		InPlace: options.InPlace, Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
+		InPlace: options.InPlace, Memory: options.Outbound.Budget(), Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
 	}}
 	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, sending} {
 		if err := controller.SetupWithManager(manager); err != nil {

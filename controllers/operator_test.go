@@ -116,11 +116,11 @@ func (w *world) providerOf(described *v1alpha1.AIProvider, credentials secrets.V
 // destinationOf makes the client of a FeedDestination.
 func (w *world) destinationOf(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error) {
 	if described.Spec.Webhook != nil {
-		return connect.Webhook(described, credentials, w.clock.Now, impatience{w, w.out.Transport(outbound.TransportOptions{FreshConnections: true})})
+		return connect.Webhook(described, credentials, w.clock.Now, impatience{w, w.out.Transport(connect.WayTo(described))})
 	}
 	return mastodon.New(mastodon.Config{
 		Server: described.Spec.Mastodon.Server, AccessToken: credentials[secrets.KeyAccess],
-		Transport: impatience{w, w.out.Transport(outbound.TransportOptions{FreshConnections: true})}, Now: w.clock.Now,
+		Transport: impatience{w, w.out.Transport(connect.WayTo(described))}, Now: w.clock.Now,
 	})
 }
 

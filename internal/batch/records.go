@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +19,11 @@ import (
 const (
 	// maxPacked bounds the records of a batch as they are kept, in characters: an object holds 1.5 MB at most.
 	maxPacked = 600_000
-	// maxUnpacked bounds what is read of them, in bytes: 100 records of 256 KiB.
-	maxUnpacked = 26 << 20
+	// MaxBytes bounds them as they are sent: 100 of the longest summaries are less. An expression can make more of each item, which takes next
+	// to no room where it is kept, and all of it in memory while it is sent.
+	MaxBytes = 4 << 20
+	// maxUnpacked bounds what is read of them, in bytes.
+	maxUnpacked = MaxBytes + 1<<10
 )
 
 // ErrTooLarge means that records are too many to be kept together.
@@ -45,6 +49,9 @@ func Pack(records []json.RawMessage) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(records) > 1 && len(text) > MaxBytes {
+		return "", ErrTooLarge
+	}
 	var packed bytes.Buffer
 	writer := gzip.NewWriter(&packed)
 	if _, err := writer.Write(text); err != nil {
@@ -57,6 +64,16 @@ func Pack(records []json.RawMessage) (string, error) {
 		return "", ErrTooLarge
 	}
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}
+
+// SizeOf is how many bytes records have that are kept, as far as they say so: it is known before they are read. It is never more than Unpack reads.
+func SizeOf(data string) int64 {
+	const end, size = 8, 4 // the last characters, and the last bytes, which are the size (RFC 1952)
+	foot, err := base64.StdEncoding.DecodeString(data[max(0, len(data)-end):])
+	if err != nil || len(foot) < size {
+		return 0
+	}
+	return min(int64(binary.LittleEndian.Uint32(foot[len(foot)-size:])), maxUnpacked)
 }
 
 // Unpack reads them.

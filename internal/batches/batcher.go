@@ -25,12 +25,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/batch"
-	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
@@ -52,6 +51,8 @@ type Batcher struct {
 	Waker    *queue.Waker
 	Services *services.Services
 	InPlace  backoff.InPlace
+	// Memory is that of all documents, of which what is sent takes its share: how much that is, whoever writes an expression decides.
+	Memory *budget.Budget
 	// Requests are what is under way.
 	Requests posting.Work
 	// Items makes what is sent of items, and writes what has become of them.
@@ -59,15 +60,15 @@ type Batcher struct {
 
 	mu sync.Mutex
 	// seen is since when this process has known of the requests that are announced, by batch: as package delivery does for items.
-	seen map[string]announcement
-	// handed are the members whose results are on their items.
-	handed map[types.UID]bool
+	seen map[batchID]announcement
+	// handed are the results that are on their items.
+	handed map[result]bool
 }
 
 // errNothingToSend means that what waits cannot be sent just now.
 var errNothingToSend = errors.New("nothing to send")
 
-// recheckInterval is when a destination is looked at again of whose items none could be sent.
+// recheckInterval is when a destination is looked at again of whose items none could be sent, or for which there was no room in the memory.
 const recheckInterval = 5 * time.Second
 
 // announcement is when a request that ends at a time was seen first.
@@ -80,9 +81,12 @@ type announcement struct {
 func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.NamespacedName) (ctrl.Result, error) {
 	var described v1alpha1.FeedDestination
 	if err := b.Client.Get(ctx, name, &described); err != nil {
+		if apierrors.IsNotFound(err) {
+			b.destinationGone(name)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Requests.UnderWay(&described, name.Name) {
+	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Requests.UnderWay(workOn(name), name.Name) {
 		return ctrl.Result{}, nil
 	}
 	live := &v1alpha1.FeedDestination{}
@@ -124,94 +128,15 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 			return queue.RequeueAt(now, now.Add(time.Second)), nil
 		}
 	}
-	b.Requests.Begin(ctx, turn, live, line, func(line *posting.Line) time.Duration { return b.work(ctx, name, line) },
+	b.Requests.Begin(ctx, turn, workOn(name), line, func(line *posting.Line) time.Duration { return b.work(ctx, name, line) },
 		func(after time.Duration) { b.Waker.BatchLater(name, after) })
 	return ctrl.Result{}, nil
 }
 
-// plan is what is to be done for the batches of a destination.
-type plan struct {
-	// at is when the next request is due; zero for none.
-	at time.Time
-	// batch is which of the batches it is of; -1 is for a new one.
-	batch int
-	// ended is set if there are results that are not on their items, or batches that are finished.
-	ended bool
-	// oldest is when the first of the items that are to be sent was published.
-	oldest time.Time
-}
-
-// plan finds out what is next: what was tried before goes first.
-func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination) (plan, error) {
-	now := b.Clock.Now()
-	next := plan{batch: -1, oldest: now}
-	for i := range described.Status.Batches {
-		of := &described.Status.Batches[i]
-		next.ended = next.ended || b.hasResults(of)
-		if !batch.Open(of) {
-			continue
-		}
-		at := batch.Due(of, believable.TimeOf(described.Status.RetryRequestedTime), now)
-		if wait := b.remaining(of, described.Timeout()); wait > 0 && now.Add(wait).After(at) {
-			at = now.Add(wait)
-		}
-		if at.Before(now) {
-			at = now
-		}
-		if next.at.IsZero() || at.Before(next.at) {
-			next.at, next.batch = at, i
-			if of.FirstAttemptTime != nil {
-				next.oldest = of.FirstAttemptTime.Time
-			}
-		}
-	}
-	if described.Batch() == nil || len(described.Status.Batches) >= v1alpha1.MaxBatches || next.batch >= 0 && !next.at.After(now) {
-		return next, nil
-	}
-	waiting, err := b.waiting(ctx, described)
-	if err != nil || len(waiting) == 0 {
-		return next, err
-	}
-	if due := dueOf(waiting, described, now); next.at.IsZero() || due.Before(next.at) {
-		next.at, next.batch, next.oldest = due, -1, waiting[0].Published().Time
-	}
-	return next, nil
-}
-
-// dueOf is when items that wait for each other are sent: at once, if they are enough, or else when the first of them has waited for long enough.
-func dueOf(waiting []*v1alpha1.FeedItem, described *v1alpha1.FeedDestination, now time.Time) time.Time {
-	if len(waiting) >= described.Batch().Items() {
-		return now
-	}
-	since := now
-	for _, item := range waiting {
-		if at := waitsSince(item, described.Name, now); at.Before(since) {
-			since = at
-		}
-	}
-	if due := since.Add(described.Batch().Wait()); due.After(now) {
-		return due
-	}
-	return now
-}
-
-// remaining is how long a request that was announced may still be under way, by what time has passed on this machine since it was known.
-func (b *Batcher) remaining(of *v1alpha1.Batch, timeout time.Duration) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !of.InFlight || of.NotAfter == nil {
-		delete(b.seen, of.Key)
-		return 0
-	}
-	seen, known := b.seen[of.Key]
-	if !known || !seen.notAfter.Equal(of.NotAfter) {
-		if b.seen == nil {
-			b.seen = map[string]announcement{}
-		}
-		seen = announcement{*of.NotAfter, apiclock.PassedBy(b.Clock)}
-		b.seen[of.Key] = seen
-	}
-	return seen.at + timeout + lifecycle.SettleTime - delivery.ClockTolerance - apiclock.PassedBy(b.Clock)
+// workOn stands for the work on the batches of a destination of a name. One that takes the place of another waits until what is under way for that has
+// ended: they have the same items.
+func workOn(name types.NamespacedName) client.Object {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name.String())}}
 }
 
 // work hands out results, and makes one request if one is due. It returns when to look again.
@@ -221,7 +146,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 	if err := b.Live.Get(ctx, name, live); err != nil {
 		return posting.AfterError
 	}
-	if err := b.handOut(ctx, live); err != nil {
+	if err := b.handOut(ctx, live, line); err != nil {
 		log.Error(err, "Failed to update status with the results of a batch")
 		return posting.AfterError
 	}
@@ -246,7 +171,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 		switch {
 		case apierrors.IsConflict(err): // somebody else was faster
 			return time.Millisecond
-		case errors.Is(err, errNothingToSend):
+		case errors.Is(err, errNothingToSend), errors.Is(err, budget.ErrFull):
 			return recheckInterval
 		}
 		log.Error(err, "Failed to send a batch")
@@ -262,9 +187,11 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line); err != nil || settled == nil {
 			return err
 		}
-		return b.handOut(ctx, live)
+		return b.handOut(ctx, live, line)
 	}
-	draft, err := b.draftOf(ctx, live, line, at)
+	room := b.Memory.Document(live.Namespace)
+	defer room.Release()
+	draft, err := b.draftOf(ctx, live, line, at, room)
 	if err == nil && draft == nil {
 		err = errNothingToSend
 	}
@@ -293,13 +220,14 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 		return err
 	}
 	outcome := b.request(ctx, announced, body, key, line, began)
+	room.Release()      // what follows may take as long as the API server is away
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}
 	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line); err != nil || settled == nil {
 		return err
 	}
-	return b.handOut(ctx, live)
+	return b.handOut(ctx, live, line)
 }
 
 // request makes the request that is announced, again where it has failed in a way that may pass in seconds (R3.3). The outcome is nil where it was
@@ -364,11 +292,13 @@ func (b *Batcher) ticketAgain(ctx context.Context, of *v1alpha1.Batch, line *pos
 }
 
 // settle writes down what a request has come to, whatever happened to the destination meanwhile; while the API server takes nothing, again and
-// again: what has arrived is not sent again for that.
+// again: what has arrived is not sent again for that. Where the destination was deleted meanwhile, it is written on the items alone, and the
+// destination that it returns is nil.
 func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome,
 	line *posting.Line,
 ) (*v1alpha1.FeedDestination, error) {
 	now, policy, may := b.Clock.Now(), backoff.Of(live), repeats(line)
+	known := live.DeepCopy()
 	for {
 		writing, cancel := record.Context(ctx)
 		belongs := false
@@ -378,12 +308,14 @@ func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, ke
 			return belongs
 		})
 		cancel()
+		if apierrors.IsNotFound(err) { // or another one has its name
+			batch.Settle(batchOf(known, key), outcome, policy, may, now)
+			b.report(ctx, known, key, outcome)
+			return nil, b.handOutLast(ctx, known, line)
+		}
 		if err == nil {
 			b.report(ctx, live, key, outcome)
 			return live, nil
-		}
-		if apierrors.IsNotFound(err) {
-			return nil, nil
 		}
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a batch", "destination", live.Name)
 		select {

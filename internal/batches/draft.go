@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -32,7 +34,12 @@ type draft struct {
 	records []json.RawMessage
 	// prepared are the members of a new one, for which their entries are held.
 	prepared []*delivery.Prepared
+	// size of the records, in bytes.
+	size int
 }
+
+// copies is how often what is sent of a batch is in memory: as records and as a body, and once more each while they are made.
+const copies = 4
 
 // waiting are the items that are to be sent to a destination and are in no batch: first those that were tried before, in the order of
 // their first attempts; then what was published first. They are of the cache.
@@ -97,10 +104,11 @@ func waitsSince(item *v1alpha1.FeedItem, destination string, now time.Time) time
 	return lifecycle.CheckedAt(item, now)
 }
 
-// draftOf is what is sent next of one of the batches of a destination, or a new one where at is -1; nil for nothing.
-func (b *Batcher) draftOf(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line, at int) (*draft, error) {
+// draftOf is what is sent next of one of the batches of a destination, or a new one where at is -1; nil for nothing. What it takes of the
+// memory is taken of the room.
+func (b *Batcher) draftOf(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line, at int, room *budget.Room) (*draft, error) {
 	if at < 0 {
-		return b.form(ctx, live, line)
+		return b.form(ctx, live, line, room)
 	}
 	of := live.Status.Batches[at].DeepCopy()
 	var kept v1alpha1.FeedMemory
@@ -109,6 +117,9 @@ func (b *Batcher) draftOf(ctx context.Context, live *v1alpha1.FeedDestination, l
 		return nil, err
 	}
 	if err == nil && kept.Batch != nil {
+		if err := room.Grow(copies * batch.SizeOf(kept.Batch.Data)); err != nil {
+			return nil, err
+		}
 		var records []json.RawMessage
 		if records, err = batch.Unpack(kept.Batch.Data); err == nil && len(records) == len(of.Members) && len(batch.Part(of)) > 0 {
 			return &draft{Batch: *of, records: records}, nil
@@ -122,7 +133,7 @@ func (b *Batcher) draftOf(ctx context.Context, live *v1alpha1.FeedDestination, l
 }
 
 // form makes a batch of what waits, and keeps what is sent of it; nil where nothing does after all.
-func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line) (*draft, error) {
+func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line, room *budget.Room) (*draft, error) {
 	waiting, err := b.waiting(ctx, live)
 	if err != nil || live.Batch() == nil {
 		return nil, err
@@ -132,7 +143,11 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 		if len(made.Members) == live.Batch().Items() {
 			break
 		}
-		if err := b.add(ctx, made, cached, live, line); err != nil {
+		err := b.add(ctx, made, cached, live, line, room)
+		if len(made.Members) > 0 && (errors.Is(err, batch.ErrTooLarge) || errors.Is(err, budget.ErrFull)) {
+			break // the others go in another one
+		}
+		if err != nil {
 			release(made.prepared)
 			return nil, err
 		}
@@ -159,7 +174,9 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 }
 
 // add reads an item and adds it to a batch, unless it goes another way.
-func (b *Batcher) add(ctx context.Context, made *draft, cached *v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line) error {
+func (b *Batcher) add(ctx context.Context, made *draft, cached *v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line,
+	room *budget.Room,
+) error {
 	item := &v1alpha1.FeedItem{}
 	if err := b.Live.Get(ctx, client.ObjectKeyFromObject(cached), item); err != nil || item.UID != cached.UID || !b.waits(item, live) {
 		return client.IgnoreNotFound(err)
@@ -169,10 +186,18 @@ func (b *Batcher) add(ctx context.Context, made *draft, cached *v1alpha1.FeedIte
 		return err
 	}
 	sent, err := batch.Record(prepared.Body, prepared.Key)
+	if size := made.size + len(sent) + 1; err == nil && len(made.Members) > 0 && size > batch.MaxBytes {
+		err = batch.ErrTooLarge
+	}
+	if err == nil {
+		err = room.Grow(copies * int64(len(sent)))
+	}
 	if err != nil {
 		prepared.Release()
 		return err
 	}
+	prepared.Body = "" // the record has it
+	made.size += len(sent) + 1
 	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: prepared.Key})
 	made.records, made.prepared = append(made.records, sent), append(made.prepared, prepared)
 	return nil
@@ -196,7 +221,7 @@ func (b *Batcher) drop(ctx context.Context, live *v1alpha1.FeedDestination, made
 // recordsName is the name of the FeedMemory with what is sent of a batch.
 func recordsName(d *v1alpha1.FeedDestination, key string) string {
 	const longest, ofKey = 200, 20
-	return d.Name[:min(len(d.Name), longest)] + "-batch-" + key[:min(len(key), ofKey)]
+	return strings.TrimRight(d.Name[:min(len(d.Name), longest)], ".-") + "-batch-" + key[:min(len(key), ofKey)]
 }
 
 // keep writes down what is sent of a batch, before that is announced.

@@ -72,10 +72,20 @@ func Writer(described *v1alpha1.FeedDestination) (destination.Writer, error) {
 	return destination.NewComposer(derive.Style(described))
 }
 
+// WayTo says which way out what a FeedDestination describes is called by. A webhook has done what the status of its answer says, whatever comes
+// behind that.
+func WayTo(described *v1alpha1.FeedDestination) outbound.TransportOptions {
+	options := outbound.TransportOptions{Owner: described.Namespace, FreshConnections: true}
+	if described.Spec.Webhook != nil {
+		options.StatusIsEnough, options.MaxBytes = true, webhook.MaxAnswer
+	}
+	return options
+}
+
 // Destinations returns what makes the client of the account that a FeedDestination describes, likewise.
 func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error) {
 	return func(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error) {
-		way := out.Transport(outbound.TransportOptions{Owner: described.Namespace, FreshConnections: true})
+		way := out.Transport(WayTo(described))
 		switch spec := described.Spec; {
 		case spec.Mastodon != nil:
 			return mastodon.New(mastodon.Config{
@@ -87,7 +97,7 @@ func Destinations(out *outbound.Client) func(described *v1alpha1.FeedDestination
 				return nil, err
 			}
 			if refused := out.Refusal(caller.URL()); refused != nil { // nobody would find out before an item is lost for it
-				return nil, refused
+				return nil, caller.WithoutEchoes(refused)
 			}
 			return caller, nil
 		}

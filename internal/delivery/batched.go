@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
@@ -58,7 +59,9 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 		b.Waker.ItemLater(name, heldRecheckInterval)
 		return nil, nil
 	}
-	return &Prepared{Body: p.publication.Text, Key: lifecycle.RowOf(item, line.Destination).Key, post: p}, nil
+	body := p.publication.Text
+	p.publication = destination.Post{} // many items wait for each other, and each body is held once
+	return &Prepared{Body: body, Key: lifecycle.RowOf(item, line.Destination).Key, post: p}, nil
 }
 
 // Record writes on a live item what has become of it at a destination, and remembers it there. What is on the item already changes nothing.

@@ -25,7 +25,7 @@ const defaultMaxAnswer = 4 << 20
 //
 // It demands TLS unless the client was told to allow plain http; never follows a redirect, which
 // is an error here (a POST that was redirected would arrive as a GET); reads the whole answer, so
-// that one that breaks off is an error of RoundTrip; and never lets a request with an effect (all
+// that one that breaks off is an error of RoundTrip, unless its status is enough; and never lets a request with an effect (all
 // but GET, HEAD, OPTIONS and TRACE) be repeated. Errors are *failure.Error; Unsent says which of
 // them left the other side untouched. The status of an answer is the caller's to judge; only an
 // answer of 400 and above that cannot be read completely is an error, with that status.
@@ -40,6 +40,7 @@ type Transport struct {
 	client   *Client
 	maxBytes int64
 	fresh    bool
+	bare     bool
 	owner    string
 }
 
@@ -50,6 +51,9 @@ type TransportOptions struct {
 	// FreshConnections makes a new connection for each request, so that one that died while it was
 	// idle never leaves it open whether a request has arrived.
 	FreshConnections bool
+	// StatusIsEnough is set if an answer says all that counts by its status and its headers: one of which the body cannot be read, for whatever
+	// reason, is an answer with an empty body. Redirects are errors all the same.
+	StatusIsEnough bool
 	// Owner is whose share of the memory for documents large answers take: the namespace. Default: nobody's.
 	Owner string
 }
@@ -59,7 +63,7 @@ func (c *Client) Transport(options TransportOptions) *Transport {
 	if options.MaxBytes <= 0 {
 		options.MaxBytes = defaultMaxAnswer
 	}
-	return &Transport{client: c, maxBytes: options.MaxBytes, fresh: options.FreshConnections, owner: options.Owner}
+	return &Transport{client: c, maxBytes: options.MaxBytes, fresh: options.FreshConnections, bare: options.StatusIsEnough, owner: options.Owner}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -163,6 +167,10 @@ func (t *Transport) whole(request *http.Request, at target, answer *http.Respons
 		return answer, nil
 	}
 	counted.Release()
+	if t.bare {
+		answer.Body, answer.Request = http.NoBody, request
+		return answer, nil
+	}
 	if answer.StatusCode >= 400 && request.Context().Err() == nil {
 		// That it was refused says more than that its reasons could not be read.
 		return nil, t.client.statusFailure(at, answer)

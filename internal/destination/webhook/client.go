@@ -25,8 +25,8 @@ var (
 	_ destination.Repeater    = (*Client)(nil)
 )
 
-// maxAnswer bounds what is read of an answer, in bytes. Only a refusal's words are looked at.
-const maxAnswer = 64 << 10
+// MaxAnswer bounds what is read of an answer, in bytes. Only a refusal's words are looked at.
+const MaxAnswer = 64 << 10
 
 // Config is where to send and as whom.
 type Config struct {
@@ -91,9 +91,16 @@ func (c Config) secrets(address *url.URL) []string {
 	if !c.Secret {
 		return secrets
 	}
-	secrets = append(secrets, c.URL, address.String(), address.EscapedPath(), address.Path, address.RawQuery)
+	// Some services have the secret in the name of the host, or in a parameter of any name.
+	secrets = append(secrets, c.URL, address.String(), address.Host, address.Hostname(), address.EscapedPath(), address.Path, address.RawQuery)
+	for _, values := range address.Query() {
+		secrets = append(secrets, values...)
+	}
 	return append(secrets, strings.Split(strings.Trim(address.Path, "/"), "/")...)
 }
+
+// WithoutEchoes is an error about the receiver, without what it is sent in confidence.
+func (c *Client) WithoutEchoes(err error) *failure.Error { return failure.WithoutEchoes(err, c.sent) }
 
 // URL is what is called. It may be a secret.
 func (c *Client) URL() *url.URL { return c.url }
@@ -123,7 +130,7 @@ func (c *Client) Deliver(ctx context.Context, key string, post destination.Post)
 	}
 	answer, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
-		failed := failure.WithoutEchoes(err, c.sent)
+		failed := c.WithoutEchoes(err)
 		failed.Rejected = failed.Type == failure.TypeRedirect
 		return destination.Receipt{}, failed
 	}
@@ -134,7 +141,7 @@ func (c *Client) Deliver(ctx context.Context, key string, post destination.Post)
 	case slices.Contains(c.config.DuplicateCodes, int32(answer.StatusCode)): //nolint:gosec // three digits
 		return destination.Receipt{Duplicate: true}, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, MaxAnswer))
 	if err != nil {
 		body = nil // that it was refused says more than that its reasons could not be read
 	}
@@ -171,7 +178,11 @@ func (c *Client) refusal(answer *http.Response, body []byte) *failure.Error {
 	case status == http.StatusRequestEntityTooLarge:
 		failed.Type = failure.TypeTooLong
 	}
-	sentences := []string{strings.TrimSpace(fmt.Sprintf("%s answered %d %s", c.url.Host, status, http.StatusText(status))) + "."}
+	receiver := c.url.Host
+	if c.config.Secret {
+		receiver = "The webhook"
+	}
+	sentences := []string{strings.TrimSpace(fmt.Sprintf("%s answered %d %s", receiver, status, http.StatusText(status))) + "."}
 	if todo != "" {
 		sentences = append(sentences, todo)
 	}

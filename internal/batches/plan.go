@@ -1,0 +1,102 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package batches
+
+import (
+	"context"
+	"time"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
+	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/believable"
+	"github.com/feed-operator/feed-operator/internal/delivery"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+)
+
+// plan is what is to be done for the batches of a destination.
+type plan struct {
+	// at is when the next request is due; zero for none.
+	at time.Time
+	// batch is which of the batches it is of; -1 is for a new one.
+	batch int
+	// ended is set if there are results that are not on their items, or batches that are finished.
+	ended bool
+	// oldest is when the first of the items that are to be sent was published.
+	oldest time.Time
+}
+
+// plan finds out what is next: what was tried before goes first.
+func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination) (plan, error) {
+	now := b.Clock.Now()
+	next := plan{batch: -1, oldest: now}
+	for i := range described.Status.Batches {
+		of := &described.Status.Batches[i]
+		next.ended = next.ended || b.hasResults(described, of)
+		if !batch.Open(of) {
+			continue
+		}
+		at := batch.Due(of, believable.TimeOf(described.Status.RetryRequestedTime), now)
+		if wait := b.remaining(described, of); wait > 0 && now.Add(wait).After(at) {
+			at = now.Add(wait)
+		}
+		if at.Before(now) {
+			at = now
+		}
+		if next.at.IsZero() || at.Before(next.at) {
+			next.at, next.batch = at, i
+			if of.FirstAttemptTime != nil {
+				next.oldest = of.FirstAttemptTime.Time
+			}
+		}
+	}
+	if described.Batch() == nil || len(described.Status.Batches) >= v1alpha1.MaxBatches || next.batch >= 0 && !next.at.After(now) {
+		return next, nil
+	}
+	waiting, err := b.waiting(ctx, described)
+	if err != nil || len(waiting) == 0 {
+		return next, err
+	}
+	if due := dueOf(waiting, described, now); next.at.IsZero() || due.Before(next.at) {
+		next.at, next.batch, next.oldest = due, -1, waiting[0].Published().Time
+	}
+	return next, nil
+}
+
+// dueOf is when items that wait for each other are sent: at once, if they are enough, or else when the first of them has waited for long enough.
+func dueOf(waiting []*v1alpha1.FeedItem, described *v1alpha1.FeedDestination, now time.Time) time.Time {
+	if len(waiting) >= described.Batch().Items() {
+		return now
+	}
+	since := now
+	for _, item := range waiting {
+		if at := waitsSince(item, described.Name, now); at.Before(since) {
+			since = at
+		}
+	}
+	if due := since.Add(described.Batch().Wait()); due.After(now) {
+		return due
+	}
+	return now
+}
+
+// remaining is how long a request that was announced may still be under way, by what time has passed on this machine since it was known.
+func (b *Batcher) remaining(described *v1alpha1.FeedDestination, of *v1alpha1.Batch) time.Duration {
+	id := idOf(described, of)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !of.InFlight || of.NotAfter == nil {
+		delete(b.seen, id)
+		return 0
+	}
+	seen, known := b.seen[id]
+	if !known || !seen.notAfter.Equal(of.NotAfter) {
+		if b.seen == nil {
+			b.seen = map[batchID]announcement{}
+		}
+		seen = announcement{*of.NotAfter, apiclock.PassedBy(b.Clock)}
+		b.seen[id] = seen
+	}
+	return seen.at + described.Timeout() + lifecycle.SettleTime - delivery.ClockTolerance - apiclock.PassedBy(b.Clock)
+}
