@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -22,114 +23,107 @@ import (
 // writersAtOnce is how many items are written at once of one batch.
 const writersAtOnce = 8
 
-// hasResults reports whether a batch is finished, or has results that are not on their items as far as this process knows.
-func (b *Batcher) hasResults(of *v1alpha1.Batch) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return !batch.Open(of) || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool {
-		return member.State != v1alpha1.BatchMemberOpen && !b.handed[member.UID]
-	})
-}
-
-// handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there.
-func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination) error {
+// handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there. One that is
+// not taken is written again later, and holds up nothing else.
+func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination) {
 	line, err := posting.To(ctx, b.Client, b.Services, client.ObjectKeyFromObject(d))
-	if err != nil {
-		return err
-	}
-	var failed []error
 	var mu sync.Mutex
+	failed := []error{err}
 	var writers sync.WaitGroup
 	slots := make(chan struct{}, writersAtOnce)
 	for i := range d.Status.Batches {
 		of := &d.Status.Batches[i]
 		for j := range of.Members {
 			member := &of.Members[j]
+			key := memberKey{of.Key, member.UID}
 			outcome, known := batch.OutcomeOf(of, member, d.Name)
-			if !known || b.isHanded(member.UID) {
+			if err != nil || !known || !b.isDue(d, key) {
 				continue
 			}
 			slots <- struct{}{}
 			writers.Go(func() {
 				defer func() { <-slots }()
-				if err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: member.Item}, member.UID, outcome, line); err != nil {
-					mu.Lock()
-					failed = append(failed, err)
-					mu.Unlock()
-					return
-				}
-				b.setHanded(member.UID, true)
+				err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: member.Item}, member.UID, outcome, line)
+				b.written(d, key, err == nil)
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, err)
 			})
 		}
 	}
 	writers.Wait()
-	return errors.Join(failed...)
+	if err := errors.Join(failed...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with the results of a batch", "destination", d.Name)
+	}
 }
 
-// handOne writes on an item what has become of it in a batch. One that is gone needs none.
+// handOne writes on an item what has become of it in a batch. Of one that is gone it is remembered.
 func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid types.UID, outcome lifecycle.DeliveryOutcome, line *posting.Line) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	item := &v1alpha1.FeedItem{}
-	if err := b.Live.Get(ctx, name, item); err != nil || item.UID != uid {
-		return client.IgnoreNotFound(err)
+	err := b.Live.Get(ctx, name, item)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err != nil || item.UID != uid:
+		return b.Items.RecordGone(ctx, uid, line, outcome)
 	}
 	return b.Items.Record(ctx, item, line, outcome)
 }
 
-// forgetEnded removes the batches of a destination that are finished, and what was sent of them.
+// forgetEnded removes from the batches of a destination that are finished the members whose results are on their items, batches that have none left, and
+// what was kept to be sent of them. A member whose result is not taken stays until it is.
 func (b *Batcher) forgetEnded(ctx context.Context, d *v1alpha1.FeedDestination) error {
-	var ended []v1alpha1.Batch
-	for i := range d.Status.Batches {
-		if !b.hasOpen(&d.Status.Batches[i]) {
-			ended = append(ended, *d.Status.Batches[i].DeepCopy())
-		}
-	}
-	if len(ended) == 0 {
+	if !b.hasEnded(d) {
 		return nil
 	}
 	writing, cancel := record.Context(ctx)
 	defer cancel()
-	err := record.Write[v1alpha1.FeedDestination](writing, b.Client, b.Live, d, func(d *v1alpha1.FeedDestination) bool {
-		d.Status.Batches = slices.DeleteFunc(d.Status.Batches, func(of v1alpha1.Batch) bool {
-			return slices.ContainsFunc(ended, func(other v1alpha1.Batch) bool { return other.Key == of.Key })
-		})
-		return true
+	kept, err := b.keptFor(writing, d) // before the write: whoever has kept one of these without announcing it is too late then
+	if err != nil {
+		return err
+	}
+	var gone []memberKey
+	removed := false
+	err = record.Write[v1alpha1.FeedDestination](writing, b.Client, b.Live, d, func(d *v1alpha1.FeedDestination) bool {
+		gone = nil
+		for i := range d.Status.Batches {
+			of := &d.Status.Batches[i]
+			if batch.Open(of) {
+				continue
+			}
+			of.Members = slices.DeleteFunc(of.Members, func(member v1alpha1.BatchMember) bool {
+				key := memberKey{of.Key, member.UID}
+				ended := b.isHanded(d, key)
+				if ended {
+					gone = append(gone, key)
+				}
+				return ended
+			})
+		}
+		before := len(d.Status.Batches)
+		d.Status.Batches = slices.DeleteFunc(d.Status.Batches, func(of v1alpha1.Batch) bool { return !batch.Open(&of) && len(of.Members) == 0 })
+		removed = len(gone) > 0 || len(d.Status.Batches) < before
+		return removed
 	})
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	for i := range ended {
-		for _, member := range ended[i].Members {
-			b.setHanded(member.UID, false)
-		}
-		if err := b.forget(writing, d, ended[i].Key); err != nil {
-			return err
-		}
+	for _, key := range gone {
+		b.removed(d, key)
 	}
-	return nil
+	if !removed {
+		return nil
+	}
+	return b.removeKept(writing, d, kept)
 }
 
-// hasOpen reports whether anything of a batch is still to be sent, or to be written on its items.
-func (b *Batcher) hasOpen(of *v1alpha1.Batch) bool {
-	return batch.Open(of) || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool { return !b.isHanded(member.UID) })
-}
-
-func (b *Batcher) isHanded(uid types.UID) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.handed[uid]
-}
-
-func (b *Batcher) setHanded(uid types.UID, handed bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !handed {
-		delete(b.handed, uid)
-		return
-	}
-	if b.handed == nil {
-		b.handed = map[types.UID]bool{}
-	}
-	b.handed[uid] = true
+// hasEnded reports whether anything of the batches of a destination is to be removed.
+func (b *Batcher) hasEnded(d *v1alpha1.FeedDestination) bool {
+	return slices.ContainsFunc(d.Status.Batches, func(of v1alpha1.Batch) bool {
+		return !batch.Open(&of) && (len(of.Members) == 0 || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool {
+			return b.isHanded(d, memberKey{of.Key, member.UID})
+		}))
+	})
 }
