@@ -39,8 +39,12 @@ func (in *WebhookBatch) Items() int { return int(int32Or(in.MaxItems, DefaultBat
 // Wait returns how long an item waits for others.
 func (in *WebhookBatch) Wait() time.Duration { return durationOr(in.MaxWait, DefaultBatchWait) }
 
-// MaxBatches is how many batches of a destination are unfinished at most.
-const MaxBatches = 4
+// MaxBatches is how many batches of a destination are still to be sent at most, and MaxKeptBatches how many there are together with those of which a result
+// was not taken yet.
+const (
+	MaxBatches     = 4
+	MaxKeptBatches = 16
+)
 
 // BatchMemberState is what has become of an item in a batch.
 // +kubebuilder:validation:Enum="";Done;Duplicate;Rejected;GivenUp;Uncertain

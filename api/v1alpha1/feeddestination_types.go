@@ -214,10 +214,11 @@ type FeedDestinationStatus struct {
 	// +kubebuilder:validation:MaxLength=256
 	EndedFor string `json:"endedFor,omitempty"`
 
-	// Batches are the requests with several items that are not finished yet.
+	// Batches are the requests with several items that are not finished yet: four at most that are still to be sent, and those of which
+	// the API server has refused the result of an item.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:MaxItems=16
 	Batches []Batch `json:"batches,omitempty"`
 
 	// LastDeliveryTime is when a post of an item was last made, or found.

@@ -55,7 +55,7 @@ var webhookMutations = []mutation{
 	{
 		breaks: "the outcome of another request is taken for that of a batch",
 		file:   "internal/batch/batch.go",
-		old:    "!b.InFlight || !b.NotAfter.Equal(outcome.NotAfter) ||",
+		old:    "!b.InFlight || b.NextRetryTime != nil || !b.NotAfter.Equal(outcome.NotAfter) ||",
 		now:    "",
 		tests:  []string{"TestAnOutcomeBelongsToItsRequest"},
 	},

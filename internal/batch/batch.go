@@ -108,9 +108,10 @@ type Outcome struct {
 	Repeated int32
 }
 
-// Settle writes the outcome of a request that ended now into its batch, and reports whether it belongs there.
+// Settle writes the outcome of a request that ended now into its batch, and reports whether it belongs there. One that is there already does not: a
+// request that may have arrived stays in flight, but has its next time by then.
 func Settle(b *v1alpha1.Batch, outcome Outcome, policy backoff.Policy, repeats bool, now time.Time) bool {
-	if !b.InFlight || !b.NotAfter.Equal(outcome.NotAfter) || len(Part(b)) == 0 {
+	if !b.InFlight || b.NextRetryTime != nil || !b.NotAfter.Equal(outcome.NotAfter) || len(Part(b)) == 0 {
 		return false
 	}
 	doubtful := b.Repeated > 0 || outcome.Repeated > 0
@@ -123,7 +124,9 @@ func Settle(b *v1alpha1.Batch, outcome Outcome, policy backoff.Policy, repeats b
 	case outcome.Unknown:
 		end(b, v1alpha1.BatchMemberUncertain, b.Failure)
 	case outcome.Again:
-		b.InFlight = doubtful
+		if b.InFlight = doubtful; doubtful {
+			b.NextRetryTime = roundUp(now)
+		}
 	default:
 		fail(b, outcome, policy, repeats, doubtful, now)
 	}
@@ -142,10 +145,12 @@ func fail(b *v1alpha1.Batch, outcome Outcome, policy backoff.Policy, repeats, do
 	exhausted := int(b.FailedAttempts) > policy.MaxRetries || b.FirstAttemptTime != nil && now.Sub(b.FirstAttemptTime.Time) >= longest
 	switch {
 	case outcome.Uncertain && !repeats, uncertain && (exhausted || !outcome.Uncertain && !b.Failure.Retryable):
-		end(b, v1alpha1.BatchMemberUncertain, b.Failure)
+		refused := b.Failure
+		if end(b, v1alpha1.BatchMemberUncertain, refused); refused.Category == v1alpha1.CategoryAuth {
+			endRest(b, v1alpha1.BatchMemberRejected, refused)
+		}
 	case b.Failure.Category == v1alpha1.CategoryAuth: // none of what is left can be sent
-		b.Parts = []v1alpha1.BatchPart{{From: b.Parts[0].From, To: int32(len(b.Members))}} //nolint:gosec // at most 100
-		end(b, v1alpha1.BatchMemberRejected, b.Failure)
+		endRest(b, v1alpha1.BatchMemberRejected, b.Failure)
 	case splits(b.Failure) && len(Part(b)) > 1:
 		split(b)
 	case !outcome.Uncertain && !b.Failure.Retryable:
@@ -178,13 +183,25 @@ func split(b *v1alpha1.Batch) {
 
 // end notes what has become of the members of the next part, and goes on to the one after it.
 func end(b *v1alpha1.Batch, state v1alpha1.BatchMemberState, failed *v1alpha1.Failure) {
-	for i := b.Parts[0].From; i < b.Parts[0].To; i++ {
-		if member := &b.Members[i]; member.State == v1alpha1.BatchMemberOpen {
-			member.State, member.Failure, member.Repeated = state, failed.DeepCopy(), b.Repeated
-		}
-	}
+	note(Part(b), state, failed, b.Repeated)
 	b.Parts = b.Parts[1:]
 	next(b)
+}
+
+// endRest notes what has become of all members that have no result yet.
+func endRest(b *v1alpha1.Batch, state v1alpha1.BatchMemberState, failed *v1alpha1.Failure) {
+	note(b.Members, state, failed, b.Repeated)
+	b.Parts = nil
+	next(b)
+}
+
+// note notes what has become of those of some members that have no result yet.
+func note(members []v1alpha1.BatchMember, state v1alpha1.BatchMemberState, failed *v1alpha1.Failure, repeated int32) {
+	for i := range members {
+		if member := &members[i]; member.State == v1alpha1.BatchMemberOpen {
+			member.State, member.Failure, member.Repeated = state, failed.DeepCopy(), repeated
+		}
+	}
 }
 
 // next begins another part, which has not been tried yet.
@@ -224,10 +241,13 @@ func roundUp(t time.Time) *metav1.Time {
 }
 
 // Lose ends a batch of which nobody knows any more what was sent: items that may have arrived are left to a person, and the others are free for
-// another batch.
+// another batch. Where the parts make no sense, any of them may have been in the request.
 func Lose(b *v1alpha1.Batch) {
-	if b.InFlight {
+	switch {
+	case b.InFlight && len(Part(b)) > 0:
 		end(b, v1alpha1.BatchMemberUncertain, b.Failure)
+	case b.InFlight:
+		endRest(b, v1alpha1.BatchMemberUncertain, b.Failure)
 	}
 	b.Parts = nil
 	b.Members = slices.DeleteFunc(b.Members, func(member v1alpha1.BatchMember) bool { return member.State == v1alpha1.BatchMemberOpen })

@@ -97,6 +97,22 @@ func Unpack(data string) ([]json.RawMessage, error) {
 	return records, nil
 }
 
+// AreOf reports whether records are those of some members, in their order.
+func AreOf(records []json.RawMessage, members []v1alpha1.BatchMember) bool {
+	if len(records) != len(members) {
+		return false
+	}
+	for i, record := range records {
+		var known struct {
+			Key string `json:"idempotencyKey"`
+		}
+		if err := json.Unmarshal(record, &known); err != nil || known.Key != members[i].Key {
+			return false
+		}
+	}
+	return true
+}
+
 // Body is what is sent of the next part of a batch, and its idempotency key.
 func Body(b *v1alpha1.Batch, records []json.RawMessage) (body, key string, err error) {
 	part := Part(b)

@@ -28,7 +28,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/destination"
-	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -59,10 +58,8 @@ type Batcher struct {
 	Items delivery.Batched
 
 	mu sync.Mutex
-	// seen is since when this process has known of the requests that are announced, by batch: as package delivery does for items.
-	seen map[batchID]announcement
-	// handed are the results that are on their items.
-	handed map[result]bool
+	// known is what this process knows of the batches of each destination.
+	known map[types.NamespacedName]*knowledge
 }
 
 // errNothingToSend means that what waits cannot be sent just now.
@@ -71,18 +68,12 @@ var errNothingToSend = errors.New("nothing to send")
 // recheckInterval is when a destination is looked at again of whose items none could be sent, or for which there was no room in the memory.
 const recheckInterval = 5 * time.Second
 
-// announcement is when a request that ends at a time was seen first.
-type announcement struct {
-	notAfter metav1.Time
-	at       time.Duration
-}
-
 // Work does what is next for the batches of a destination, where that is its turn, and returns when to look again.
 func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.NamespacedName) (ctrl.Result, error) {
 	var described v1alpha1.FeedDestination
 	if err := b.Client.Get(ctx, name, &described); err != nil {
 		if apierrors.IsNotFound(err) {
-			b.destinationGone(name)
+			b.forgetDestination(name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -107,7 +98,7 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 		Class: queue.ClassOthers, Time: plan.oldest, Name: name.String(), Owner: schedule.Owner{Tenant: name.Namespace, Group: "batches of " + name.Name},
 	}
 	switch {
-	case plan.ended && (plan.at.IsZero() || plan.at.After(now)): // nothing is called for that
+	case plan.ended: // nothing is called for that, whatever the destination is like by now
 		place, granted := turn.Acquire(rank, queue.ItemPlaces)
 		if !granted {
 			return ctrl.Result{}, nil
@@ -115,13 +106,13 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 		turn.Detach(place)
 		line.Place = place
 	case plan.at.IsZero():
-		return ctrl.Result{}, nil
+		return ctrl.Result{RequeueAfter: plan.refused}, nil
 	case plan.at.After(now):
-		return queue.RequeueAt(now, plan.at), nil
+		return queue.RequeueAt(now, queue.Earliest(plan.refusedUntil(now), plan.at)), nil
 	default:
 		taken, granted := turn.AcquireAll(rank, posting.Needs(line.Resource)...)
 		if !granted {
-			return ctrl.Result{}, nil
+			return ctrl.Result{RequeueAfter: plan.refused}, nil
 		}
 		line.Assign(turn, taken, granted)
 		if line.Publisher == nil { // it was opened or closed just now
@@ -146,16 +137,16 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 	if err := b.Live.Get(ctx, name, live); err != nil {
 		return posting.AfterError
 	}
-	if err := b.handOut(ctx, live, line); err != nil {
-		log.Error(err, "Failed to update status with the results of a batch")
-		return posting.AfterError
-	}
+	_ = b.handOut(ctx, live, line) // what was not taken is written again
 	if err := b.forgetEnded(ctx, live); err != nil {
 		log.Error(err, "Failed to remove a finished batch")
 		return posting.AfterError
 	}
-	if line.Ticket == nil || line.Publisher == nil || ctx.Err() != nil || b.Writes.Held(name.Namespace) {
+	switch {
+	case line.Ticket == nil || line.Publisher == nil || ctx.Err() != nil:
 		return 0
+	case b.Writes.Held(name.Namespace):
+		return posting.AfterError
 	}
 	next, err := b.plan(ctx, live)
 	if err != nil {
@@ -187,7 +178,8 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line); err != nil || settled == nil {
 			return err
 		}
-		return b.handOut(ctx, live, line)
+		_ = b.handOut(ctx, live, line)
+		return nil
 	}
 	room := b.Memory.Document(live.Namespace)
 	defer room.Release()
@@ -210,7 +202,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	})
 	if err != nil {
 		if at < 0 {
-			b.drop(ctx, live, draft)
+			b.drop(ctx, live, draft, err)
 		}
 		return err
 	}
@@ -219,7 +211,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if err != nil {
 		return err
 	}
-	outcome := b.request(ctx, announced, body, key, line, began)
+	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)
 	room.Release()      // what follows may take as long as the API server is away
 	if outcome == nil { // too late: nothing was sent
 		return nil
@@ -227,118 +219,8 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line); err != nil || settled == nil {
 		return err
 	}
-	return b.handOut(ctx, live, line)
-}
-
-// request makes the request that is announced, again where it has failed in a way that may pass in seconds (R3.3). The outcome is nil where it was
-// too late for one.
-func (b *Batcher) request(ctx context.Context, of *v1alpha1.Batch, body, key string, line *posting.Line, began time.Duration) *batch.Outcome {
-	outcome := &batch.Outcome{NotAfter: of.NotAfter}
-	var waited time.Duration
-	for calls := 1; ; calls++ {
-		remaining := min(of.NotAfter.Sub(b.Clock.Now()), began+line.Timeout+time.Second-apiclock.PassedBy(b.Clock))
-		if remaining <= 0 {
-			if calls == 1 {
-				line.Ticket.Cancel()
-				return nil
-			}
-			return outcome
-		}
-		calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
-		receipt, err := line.Publisher.DeliverSafely(calling, key, destination.Post{Text: body})
-		cancel()
-		again := b.Services.CallEnded(line.Ticket, line.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
-		switch {
-		case err == nil:
-			outcome.Arrived, outcome.Duplicate, outcome.Failure, outcome.Uncertain = true, receipt.Duplicate, nil, false
-			return outcome
-		case again:
-			outcome.Again, outcome.Failure, outcome.Uncertain = true, nil, false
-			return outcome
-		}
-		known := failure.Classify(err)
-		uncertain := !destination.Certain(err)
-		outcome.Failure = failure.Record(err, v1alpha1.StageDeliver, line.Destination, b.Clock.Now())
-		outcome.RetryAfter, outcome.Uncertain = known.RetryAfter, uncertain || outcome.Repeated > 0
-		wait, may := b.InPlace.Wait(v1alpha1.StageDeliver, known, calls, waited, of.Key)
-		if !may || uncertain && !repeats(line) || ctx.Err() != nil || wait+line.Timeout/2 > remaining {
-			return outcome
-		}
-		if waited += wait; !b.ticketAgain(ctx, of, line, wait) {
-			return outcome
-		}
-		if uncertain {
-			outcome.Repeated++
-		}
-	}
-}
-
-// ticketAgain waits, and takes another ticket for a request that is made again at once.
-func (b *Batcher) ticketAgain(ctx context.Context, of *v1alpha1.Batch, line *posting.Line, wait time.Duration) bool {
-	turn := b.Schedule.Enter("again/batch/" + of.Key)
-	defer turn.Leave()
-	select {
-	case <-b.Clock.After(wait):
-	case <-ctx.Done():
-		return false
-	}
-	taken, free := turn.Try(schedule.Rank{Class: queue.ClassOthers, Name: of.Key}, queue.Only(line.Resource))
-	if !free {
-		return false
-	}
-	turn.Detach(taken[0])
-	line.Ticket = taken[0]
-	return true
-}
-
-// settle writes down what a request has come to, whatever happened to the destination meanwhile; while the API server takes nothing, again and
-// again: what has arrived is not sent again for that. Where the destination was deleted meanwhile, it is written on the items alone, and the
-// destination that it returns is nil.
-func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome,
-	line *posting.Line,
-) (*v1alpha1.FeedDestination, error) {
-	now, policy, may := b.Clock.Now(), backoff.Of(live), repeats(line)
-	known := live.DeepCopy()
-	for {
-		writing, cancel := record.Context(ctx)
-		belongs := false
-		err := record.Write[v1alpha1.FeedDestination](writing, b.Client, b.Live, live, func(d *v1alpha1.FeedDestination) bool {
-			of := batchOf(d, key)
-			belongs = of != nil && batch.Settle(of, outcome, policy, may, now)
-			return belongs
-		})
-		cancel()
-		if apierrors.IsNotFound(err) { // or another one has its name
-			batch.Settle(batchOf(known, key), outcome, policy, may, now)
-			b.report(ctx, known, key, outcome)
-			return nil, b.handOutLast(ctx, known, line)
-		}
-		if err == nil {
-			b.report(ctx, live, key, outcome)
-			return live, nil
-		}
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a batch", "destination", live.Name)
-		select {
-		case <-b.Clock.After(posting.AfterError):
-		case <-ctx.Done():
-			return nil, err
-		}
-	}
-}
-
-// report logs what a request came to.
-func (b *Batcher) report(ctx context.Context, d *v1alpha1.FeedDestination, key string, outcome batch.Outcome) {
-	log := ctrl.LoggerFrom(ctx).WithValues("destination", d.Name, "batch", key)
-	switch of := batchOf(d, key); {
-	case outcome.Arrived && outcome.Duplicate:
-		log.Info("Duplicate data detected: the receiver had the batch already", "severity", "warning")
-	case outcome.Arrived:
-		log.Info("Batch sent")
-	case outcome.Failure != nil && of != nil && of.NextRetryTime != nil:
-		log.Info("Batch failed, will retry", "error", outcome.Failure.Message, "nextRetryTime", of.NextRetryTime.Time)
-	case outcome.Failure != nil:
-		log.Info("Batch refused", "severity", "warning", "error", outcome.Failure.Message)
-	}
+	_ = b.handOut(ctx, live, line)
+	return nil
 }
 
 func batchOf(d *v1alpha1.FeedDestination, key string) *v1alpha1.Batch {

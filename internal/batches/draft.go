@@ -9,17 +9,16 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
@@ -34,6 +33,8 @@ type draft struct {
 	records []json.RawMessage
 	// prepared are the members of a new one, for which their entries are held.
 	prepared []*delivery.Prepared
+	// created is where this process has kept it; nil where it was there.
+	created *v1alpha1.FeedMemory
 	// size of the records, in bytes.
 	size int
 }
@@ -96,12 +97,14 @@ func firstAttempt(item *v1alpha1.FeedItem, destination string) time.Time {
 	return time.Unix(never, 0)
 }
 
-// waitsSince is since when an item waits for others. One that was tried before does not wait for any.
+// waitsSince is since when an item waits for others. One that was tried before does not wait for any, nor does one of which nobody knows since when: its
+// times are in the future, because the clock was set back.
 func waitsSince(item *v1alpha1.FeedItem, destination string, now time.Time) time.Time {
-	if row := lifecycle.RowOf(item, destination); row.FailedAttempts > 0 {
+	since := lifecycle.CheckedAt(item, now)
+	if row := lifecycle.RowOf(item, destination); row.FailedAttempts > 0 || !believable.Past(since, now) {
 		return time.Time{}
 	}
-	return lifecycle.CheckedAt(item, now)
+	return since
 }
 
 // draftOf is what is sent next of one of the batches of a destination, or a new one where at is -1; nil for nothing. What it takes of the
@@ -126,10 +129,21 @@ func (b *Batcher) draftOf(ctx context.Context, live *v1alpha1.FeedDestination, l
 		}
 	}
 	ctrl.LoggerFrom(ctx).Info("The records of a batch are lost", "severity", "warning", "destination", live.Name, "batch", of.Key)
-	return nil, record.Claim(ctx, b.Client, live, func(d *v1alpha1.FeedDestination) bool {
+	err = record.Claim(ctx, b.Client, live, func(d *v1alpha1.FeedDestination) bool {
 		batch.Lose(batchOf(d, of.Key))
 		return true
 	})
+	if err != nil {
+		return nil, err
+	}
+	for _, member := range of.Members {
+		if !live.HasInBatch(member.UID) {
+			if err := b.Items.Free(ctx, member.UID, line); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
 }
 
 // form makes a batch of what waits, and keeps what is sent of it; nil where nothing does after all.
@@ -162,7 +176,7 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 		}
 		if err == nil {
 			made.Batch = batch.New(made.Members)
-			err = b.keep(ctx, live, made.Key, packed)
+			err = b.keep(ctx, live, made, packed)
 		}
 		if err != nil {
 			release(made.prepared)
@@ -210,40 +224,15 @@ func release(prepared []*delivery.Prepared) {
 	}
 }
 
-// drop gives up a batch that was not announced.
-func (b *Batcher) drop(ctx context.Context, live *v1alpha1.FeedDestination, made *draft) {
+// drop gives up a batch that was not announced. What is kept of it is removed only where the API server has refused the announcement: if somebody else was
+// faster, that may be for the same batch; and where no answer came, it may be there.
+func (b *Batcher) drop(ctx context.Context, live *v1alpha1.FeedDestination, made *draft, because error) {
 	release(made.prepared)
-	if err := b.forget(ctx, live, made.Key); err != nil {
+	if made.created == nil || !apierrors.IsForbidden(because) && !apierrors.IsInvalid(because) {
+		return
+	}
+	of := client.Preconditions{UID: &made.created.UID, ResourceVersion: &made.created.ResourceVersion}
+	if err := client.IgnoreNotFound(b.Client.Delete(ctx, made.created, of)); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to remove the records of a batch", "destination", live.Name)
 	}
-}
-
-// recordsName is the name of the FeedMemory with what is sent of a batch.
-func recordsName(d *v1alpha1.FeedDestination, key string) string {
-	const longest, ofKey = 200, 20
-	return strings.TrimRight(d.Name[:min(len(d.Name), longest)], ".-") + "-batch-" + key[:min(len(key), ofKey)]
-}
-
-// keep writes down what is sent of a batch, before that is announced.
-func (b *Batcher) keep(ctx context.Context, d *v1alpha1.FeedDestination, key, packed string) error {
-	kept := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{
-		Namespace: d.Namespace, Name: recordsName(d, key),
-		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedDestination", Name: d.Name, UID: d.UID, Controller: new(true),
-		}},
-	}, Batch: &v1alpha1.BatchRecords{Destination: d.Name, Data: packed}}
-	err := b.Client.Create(ctx, kept)
-	if apierrors.IsAlreadyExists(err) { // of an operator that was cut off before it announced it: the template may be another one since
-		if err = b.forget(ctx, d, key); err == nil {
-			kept.ResourceVersion = ""
-			err = b.Client.Create(ctx, kept)
-		}
-	}
-	return err
-}
-
-// forget removes what was sent of a batch.
-func (b *Batcher) forget(ctx context.Context, d *v1alpha1.FeedDestination, key string) error {
-	kept := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: recordsName(d, key)}}
-	return client.IgnoreNotFound(b.Client.Delete(ctx, kept))
 }

@@ -8,11 +8,8 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/batch"
 	"github.com/feed-operator/feed-operator/internal/believable"
-	"github.com/feed-operator/feed-operator/internal/delivery"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 // plan is what is to be done for the batches of a destination.
@@ -21,22 +18,39 @@ type plan struct {
 	at time.Time
 	// batch is which of the batches it is of; -1 is for a new one.
 	batch int
-	// ended is set if there are results that are not on their items, or batches that are finished.
+	// ended is set if there are results that are to be written on their items, or to be removed.
 	ended bool
+	// refused is in how long a result is written again that was not taken; zero for none.
+	refused time.Duration
 	// oldest is when the first of the items that are to be sent was published.
 	oldest time.Time
+}
+
+// refusedUntil is when a result is written again that was not taken; zero for none.
+func (p plan) refusedUntil(now time.Time) time.Time {
+	if p.refused == 0 {
+		return time.Time{}
+	}
+	return now.Add(p.refused)
 }
 
 // plan finds out what is next: what was tried before goes first.
 func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination) (plan, error) {
 	now := b.Clock.Now()
 	next := plan{batch: -1, oldest: now}
+	open, left := 0, 0
 	for i := range described.Status.Batches {
 		of := &described.Status.Batches[i]
-		next.ended = next.ended || b.hasResults(described, of)
+		results, refused := b.hasResults(described, of)
+		next.ended = next.ended || results
+		if refused > 0 && (next.refused == 0 || refused < next.refused) {
+			next.refused = refused
+		}
 		if !batch.Open(of) {
+			left += len(of.Members)
 			continue
 		}
+		open++
 		at := batch.Due(of, believable.TimeOf(described.Status.RetryRequestedTime), now)
 		if wait := b.remaining(described, of); wait > 0 && now.Add(wait).After(at) {
 			at = now.Add(wait)
@@ -51,7 +65,8 @@ func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination)
 			}
 		}
 	}
-	if described.Batch() == nil || len(described.Status.Batches) >= v1alpha1.MaxBatches || next.batch >= 0 && !next.at.After(now) {
+	full := open >= v1alpha1.MaxBatches || len(described.Status.Batches) >= v1alpha1.MaxKeptBatches || left >= v1alpha1.DefaultBatchItems
+	if described.Batch() == nil || full || next.batch >= 0 && !next.at.After(now) {
 		return next, nil
 	}
 	waiting, err := b.waiting(ctx, described)
@@ -79,24 +94,4 @@ func dueOf(waiting []*v1alpha1.FeedItem, described *v1alpha1.FeedDestination, no
 		return due
 	}
 	return now
-}
-
-// remaining is how long a request that was announced may still be under way, by what time has passed on this machine since it was known.
-func (b *Batcher) remaining(described *v1alpha1.FeedDestination, of *v1alpha1.Batch) time.Duration {
-	id := idOf(described, of)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !of.InFlight || of.NotAfter == nil {
-		delete(b.seen, id)
-		return 0
-	}
-	seen, known := b.seen[id]
-	if !known || !seen.notAfter.Equal(of.NotAfter) {
-		if b.seen == nil {
-			b.seen = map[batchID]announcement{}
-		}
-		seen = announcement{*of.NotAfter, apiclock.PassedBy(b.Clock)}
-		b.seen[id] = seen
-	}
-	return seen.at + described.Timeout() + lifecycle.SettleTime - delivery.ClockTolerance - apiclock.PassedBy(b.Clock)
 }

@@ -6,7 +6,6 @@ package batches
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 
@@ -24,36 +23,8 @@ import (
 // writersAtOnce is how many items are written at once of one batch.
 const writersAtOnce = 8
 
-// batchID names a batch of a destination.
-type batchID struct {
-	destination types.NamespacedName
-	uid         types.UID
-	key         string
-}
-
-func idOf(d *v1alpha1.FeedDestination, of *v1alpha1.Batch) batchID {
-	return batchID{client.ObjectKeyFromObject(d), d.UID, of.Key}
-}
-
-// result names what has become of an item in a batch. An item may be in batches of several destinations at a time.
-type result struct {
-	batchID
-
-	item types.UID
-}
-
-func resultOf(d *v1alpha1.FeedDestination, of *v1alpha1.Batch, member *v1alpha1.BatchMember) result {
-	return result{idOf(d, of), member.UID}
-}
-
-// hasResults reports whether a batch is finished, or has results that are not on their items as far as this process knows.
-func (b *Batcher) hasResults(d *v1alpha1.FeedDestination, of *v1alpha1.Batch) bool {
-	return !batch.Open(of) || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool {
-		return member.State != v1alpha1.BatchMemberOpen && !b.isHanded(resultOf(d, of, &member))
-	})
-}
-
-// handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there.
+// handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there. One that is
+// not taken is written again later, and holds up nothing else.
 func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line) error {
 	var failed []error
 	var mu sync.Mutex
@@ -63,37 +34,38 @@ func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line
 		of := &d.Status.Batches[i]
 		for j := range of.Members {
 			member := &of.Members[j]
+			key := memberKey{of.Key, member.UID}
 			outcome, known := batch.OutcomeOf(of, member, d.Name)
-			this := resultOf(d, of, member)
-			if !known || b.isHanded(this) {
+			if !known || !b.isDue(d, key) {
 				continue
 			}
 			slots <- struct{}{}
 			writers.Go(func() {
 				defer func() { <-slots }()
-				if err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: member.Item}, member.UID, outcome, line); err != nil {
-					mu.Lock()
-					failed = append(failed, err)
-					mu.Unlock()
-					return
-				}
-				b.setHanded(this, true)
+				err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: member.Item}, member.UID, outcome, line)
+				b.written(d, key, err == nil)
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, err)
 			})
 		}
 	}
 	writers.Wait()
-	return errors.Join(failed...)
+	err := errors.Join(failed...)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with the results of a batch", "destination", d.Name)
+	}
+	return err
 }
 
 // handOutLast does the same for a destination that is not there any more: nothing but the items will know of it, so it is tried until it is written.
 func (b *Batcher) handOutLast(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line) error {
+	defer b.forgetUID(d)
 	for {
 		err := b.handOut(ctx, d, line)
 		if err == nil {
-			b.batchesGone(func(id batchID) bool { return id.uid == d.UID })
 			return nil
 		}
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with the results of a batch", "destination", d.Name)
 		select {
 		case <-b.Clock.After(posting.AfterError):
 		case <-ctx.Done():
@@ -102,84 +74,73 @@ func (b *Batcher) handOutLast(ctx context.Context, d *v1alpha1.FeedDestination, 
 	}
 }
 
-// handOne writes on an item what has become of it in a batch. One that is gone needs none.
+// handOne writes on an item what has become of it in a batch. Of one that is gone it is remembered.
 func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid types.UID, outcome lifecycle.DeliveryOutcome, line *posting.Line) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	item := &v1alpha1.FeedItem{}
-	if err := b.Live.Get(ctx, name, item); err != nil || item.UID != uid {
-		return client.IgnoreNotFound(err)
+	err := b.Live.Get(ctx, name, item)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err != nil || item.UID != uid:
+		return b.Items.RecordGone(ctx, uid, line, outcome)
 	}
 	return b.Items.Record(ctx, item, line, outcome)
 }
 
-// forgetEnded removes the batches of a destination that are finished, and what was sent of them.
+// forgetEnded removes from the batches of a destination that are finished the members whose results are on their items, batches that have none left, and
+// what was kept to be sent of them. A member whose result is not taken stays until it is.
 func (b *Batcher) forgetEnded(ctx context.Context, d *v1alpha1.FeedDestination) error {
-	var ended []v1alpha1.Batch
-	for i := range d.Status.Batches {
-		if !b.hasOpen(d, &d.Status.Batches[i]) {
-			ended = append(ended, *d.Status.Batches[i].DeepCopy())
-		}
-	}
-	if len(ended) == 0 {
+	if !b.hasEnded(d) {
 		return nil
 	}
 	writing, cancel := record.Context(ctx)
 	defer cancel()
-	err := record.Write[v1alpha1.FeedDestination](writing, b.Client, b.Live, d, func(d *v1alpha1.FeedDestination) bool {
-		d.Status.Batches = slices.DeleteFunc(d.Status.Batches, func(of v1alpha1.Batch) bool {
-			return slices.ContainsFunc(ended, func(other v1alpha1.Batch) bool { return other.Key == of.Key })
-		})
-		return true
+	kept, err := b.keptFor(writing, d) // before the write: whoever has kept one of these without announcing it is too late then
+	if err != nil {
+		return err
+	}
+	var gone []memberKey
+	removed := false
+	err = record.Write[v1alpha1.FeedDestination](writing, b.Client, b.Live, d, func(d *v1alpha1.FeedDestination) bool {
+		gone = nil
+		for i := range d.Status.Batches {
+			of := &d.Status.Batches[i]
+			if batch.Open(of) {
+				continue
+			}
+			of.Members = slices.DeleteFunc(of.Members, func(member v1alpha1.BatchMember) bool {
+				key := memberKey{of.Key, member.UID}
+				ended := b.isHanded(d, key)
+				if ended {
+					gone = append(gone, key)
+				}
+				return ended
+			})
+		}
+		before := len(d.Status.Batches)
+		d.Status.Batches = slices.DeleteFunc(d.Status.Batches, func(of v1alpha1.Batch) bool { return !batch.Open(&of) && len(of.Members) == 0 })
+		removed = len(gone) > 0 || len(d.Status.Batches) < before
+		return removed
 	})
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	for i := range ended {
-		for j := range ended[i].Members {
-			b.setHanded(resultOf(d, &ended[i], &ended[i].Members[j]), false)
-		}
-		if err := b.forget(writing, d, ended[i].Key); err != nil {
-			return err
-		}
+	for _, key := range gone {
+		b.removed(d, key)
 	}
-	return nil
+	if !removed {
+		return nil
+	}
+	return b.removeKept(writing, d, kept)
 }
 
-// hasOpen reports whether anything of a batch is still to be sent, or to be written on its items.
-func (b *Batcher) hasOpen(d *v1alpha1.FeedDestination, of *v1alpha1.Batch) bool {
-	return batch.Open(of) || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool {
-		return !b.isHanded(resultOf(d, of, &member))
+// hasEnded reports whether anything of the batches of a destination is to be removed.
+func (b *Batcher) hasEnded(d *v1alpha1.FeedDestination) bool {
+	return slices.ContainsFunc(d.Status.Batches, func(of v1alpha1.Batch) bool {
+		return !batch.Open(&of) && (len(of.Members) == 0 || slices.ContainsFunc(of.Members, func(member v1alpha1.BatchMember) bool {
+			return b.isHanded(d, memberKey{of.Key, member.UID})
+		}))
 	})
-}
-
-func (b *Batcher) isHanded(this result) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.handed[this]
-}
-
-func (b *Batcher) setHanded(this result, handed bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !handed {
-		delete(b.handed, this)
-		return
-	}
-	if b.handed == nil {
-		b.handed = map[result]bool{}
-	}
-	b.handed[this] = true
-}
-
-// destinationGone forgets what this process knows of the batches of a destination that is not there any more.
-func (b *Batcher) destinationGone(name types.NamespacedName) {
-	b.batchesGone(func(id batchID) bool { return id.destination == name })
-}
-
-func (b *Batcher) batchesGone(are func(batchID) bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.seen, func(id batchID, _ announcement) bool { return are(id) })
-	maps.DeleteFunc(b.handed, func(this result, _ bool) bool { return are(this.batchID) })
 }

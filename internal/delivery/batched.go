@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -68,7 +69,7 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *posting.Line, outcome lifecycle.DeliveryOutcome) error {
 	row := lifecycle.RowOf(item, line.Destination)
 	if row == nil || row.Ended() {
-		return nil
+		return b.Free(ctx, item.UID, line)
 	}
 	source, err := itemcache.SourceOf(ctx, b.Client, item)
 	if err != nil {
@@ -92,6 +93,31 @@ func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *post
 	p.memory.CancelReservation(item.UID)
 	b.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
 	return nil
+}
+
+// RecordGone remembers at a destination what has become of an item that is gone by now. What may have arrived stays in doubt for whoever has the same entry.
+func (b Batched) RecordGone(ctx context.Context, item types.UID, line *posting.Line, outcome lifecycle.DeliveryOutcome) error {
+	memory, err := b.Posted.At(ctx, line.Target)
+	switch {
+	case err != nil:
+		return err
+	case outcome.Posted:
+		memory.RememberHeld(ctx, item, outcome.URL)
+	case outcome.Unverifiable:
+		memory.MarkIdle(item)
+	default:
+		memory.CancelReservation(item)
+	}
+	return nil
+}
+
+// Free gives up the entry of an item that is not in a batch any more.
+func (b Batched) Free(ctx context.Context, item types.UID, line *posting.Line) error {
+	memory, err := b.Posted.At(ctx, line.Target)
+	if err == nil {
+		memory.CancelReservation(item)
+	}
+	return err
 }
 
 // batchedPost is the post of an item that takes the way of the batch that it is in.

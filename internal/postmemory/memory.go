@@ -97,6 +97,8 @@ type Reservation struct {
 	Item   types.NamespacedName
 	UID    types.UID
 	active bool
+	// identity is that of the entry.
+	identity posted.Identity
 	Attempt
 	// Gone is set if the item is gone, so that nobody else will find out whether it was posted.
 	Gone bool
@@ -333,7 +335,7 @@ func (m *Memory) Reserve(identity posted.Identity, item *v1alpha1.FeedItem, as A
 
 func (m *Memory) hold(identity posted.Identity, item *v1alpha1.FeedItem, active bool, as Attempt) {
 	for _, key := range identity.Telling() {
-		m.reserved[key] = Reservation{Item: client.ObjectKeyFromObject(item), UID: item.UID, active: active, Attempt: as}
+		m.reserved[key] = Reservation{Item: client.ObjectKeyFromObject(item), UID: item.UID, active: active, identity: identity, Attempt: as}
 	}
 }
 
@@ -358,6 +360,22 @@ func (m *Memory) CancelReservation(item types.UID) {
 
 func (m *Memory) drop(item types.UID) {
 	maps.DeleteFunc(m.reserved, func(_ feed.Key, held Reservation) bool { return held.UID == item })
+}
+
+// RememberHeld notes a post of an item that is gone, by the entry that it holds.
+func (m *Memory) RememberHeld(ctx context.Context, item types.UID, url string) {
+	m.mu.Lock()
+	var of *posted.Identity
+	for _, held := range m.reserved {
+		if held.UID == item {
+			of = &held.identity
+			break
+		}
+	}
+	m.mu.Unlock()
+	if of != nil {
+		m.Remember(ctx, item, *of, url)
+	}
 }
 
 // Remember notes a post of an item, and has it written within the minute.

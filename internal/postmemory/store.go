@@ -93,6 +93,10 @@ func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 	if err := m.all.Client.List(ctx, &sources, client.InNamespace(m.Destination.Namespace)); err != nil {
 		return err
 	}
+	var described v1alpha1.FeedDestination // as it is: a batch that the cache does not know yet may be under way
+	if err := m.all.Live.Get(ctx, m.Destination, &described); client.IgnoreNotFound(err) != nil {
+		return err
+	}
 	for i := range sources.Items {
 		source := &sources.Items[i]
 		if !source.Delivers(m.Destination.Name) {
@@ -130,6 +134,8 @@ func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 					made = row.Time.Time
 				}
 				m.book.Remember(posted.OfItem(item, derive.FeedOf(source)), posted.Post{URL: row.URL, Time: made}, now)
+			case !row.Ended() && described.HasInBatch(item.UID): // until its batch has its result
+				m.hold(posted.OfItem(item, derive.FeedOf(source)), item, true, attemptOf(item, row, now))
 			}
 		})
 		if err != nil {
