@@ -94,6 +94,7 @@ type WebhookDestination struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name.lowerAscii() == a.name.lowerAscii()))",message="a header is named twice: its name is the same in upper and lower case"
 	Headers []WebhookHeader `json:"headers,omitempty"`
 
 	// Format of the body: JSON (the operator's own), CloudEvents, or that of a chat: Slack, Discord, Teams, Mattermost or

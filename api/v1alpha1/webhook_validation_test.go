@@ -76,11 +76,16 @@ var webhookRules = merge(failureRules("FeedDestination", "status.batches[].failu
 		}, invalid: []refusal{
 			{"", "should be at least 1 chars long"}, {strings.Repeat("x", 254), "may not be more than 253"},
 		}}.beside(map[string]any{"spec.mastodon": absent{}, "spec.webhook.secretRef.name": "chat"}),
-		"a webhook's Secret has a name":    texts("FeedDestination", "spec.webhook.secretRef.name", true, 253).beside(withWebhook),
-		"a webhook's body has a format":    choices("FeedDestination", "spec.webhook.format", "JSON", "CloudEvents", "Slack", "Discord", "Teams", "Mattermost", "GoogleChat").beside(withWebhook),
-		"what is uncertain is one of two":  choices("FeedDestination", "spec.webhook.onUncertain", "Repeat", "Hold").beside(withWebhook),
-		"a body has up to 8,192":           bodies,
-		"a webhook has up to 16 headers":   lists("FeedDestination", "spec.webhook.headers", 16, func(i int) any { return header(fmt.Sprintf("X-Header-%d", i), "key") }).unique(header("X-Api-Key", "key")).beside(withHookSecret),
+		"a webhook's Secret has a name":   texts("FeedDestination", "spec.webhook.secretRef.name", true, 253).beside(withWebhook),
+		"a webhook's body has a format":   choices("FeedDestination", "spec.webhook.format", "JSON", "CloudEvents", "Slack", "Discord", "Teams", "Mattermost", "GoogleChat").beside(withWebhook),
+		"what is uncertain is one of two": choices("FeedDestination", "spec.webhook.onUncertain", "Repeat", "Hold").beside(withWebhook),
+		"a body has up to 8,192":          bodies,
+		"a webhook has up to 16 headers":  lists("FeedDestination", "spec.webhook.headers", 16, func(i int) any { return header(fmt.Sprintf("X-Header-%d", i), "key") }).unique(header("X-Api-Key", "key")).beside(withHookSecret),
+		"a header of a webhook is named once, in whatever case": rule{kind: "FeedDestination", field: "spec.webhook.headers", valid: []any{
+			[]any{header("X-Api-Key", "key"), header("X-Api-Key-2", "key")},
+		}, invalid: []refusal{
+			{[]any{header("X-Api-Key", "key"), header("X-API-KEY", "key")}, "a header is named twice: its name is the same in upper and lower case"},
+		}}.beside(withHookSecret),
 		"a header of a webhook has a key":  texts("FeedDestination", "spec.webhook.headers[].secretKey", true, 253).beside(withHookSecret),
 		"up to 16 answers mean duplicates": lists("FeedDestination", "spec.webhook.duplicateStatusCodes", 16, func(i int) any { return int64(430 + i) }).unique(int64(409)).beside(withWebhook),
 		"duplicates are from 400 to 599":   numbers("FeedDestination", "spec.webhook.duplicateStatusCodes[]", 400, 599).beside(withWebhook),
