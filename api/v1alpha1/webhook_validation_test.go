@@ -92,7 +92,7 @@ var webhookRules = merge(failureRules("FeedDestination", "status.batches[].failu
 		}}.beside(map[string]any{"spec.mastodon": absent{}, "spec.webhook.secretRef.name": "chat"}),
 		"events are of five statuses":       lists("FeedDestination", "spec.webhook.events.statuses", 5, func(i int) any { return eventStatuses[i%5] }).unique("failed").beside(withWebhook),
 		"an event has one of five statuses": choices("FeedDestination", "spec.webhook.events.statuses[]", "pending", "running", "success", "retrying", "failed").beside(withWebhook),
-		"events are sent one at a time, and soon": rule{kind: "FeedDestination", field: "spec", valid: []any{
+		"events are sent one at a time, and soon": {kind: "FeedDestination", field: "spec", valid: []any{
 			map[string]any{"webhook": withEvents}, map[string]any{"webhook": withEvents, "maxConcurrent": int64(1), "minInterval": "1s"},
 		}, invalid: []refusal{
 			{map[string]any{"webhook": withEvents, "maxConcurrent": int64(2)}, eventsOneByOne},
