@@ -56,7 +56,7 @@ var eventMutations = []mutation{
 		breaks: "a destination of events takes posts",
 		file:   "internal/posting/line.go",
 		old:    "if err == nil && described != nil && described.Events() != nil {",
-		now:    "if false {",
+		now:    "if err == nil && described == nil {",
 		in:     "controllers",
 		tests:  []string{"TestADestinationOfEventsGetsNoPosts"},
 	},
