@@ -41,6 +41,7 @@ const (
 	SourceKey      = queue.SourceKey
 	ProviderKey    = queue.ProviderKey
 	DestinationKey = queue.DestinationKey
+	EventsKey      = queue.EventsKey
 )
 
 // ComesBackAfter is when a key comes back after so many errors in a row.

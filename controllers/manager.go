@@ -16,6 +16,7 @@ import (
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/feed-operator/feed-operator/controllers/batching"
+	"github.com/feed-operator/feed-operator/controllers/eventing"
 	"github.com/feed-operator/feed-operator/controllers/feeditem"
 	"github.com/feed-operator/feed-operator/controllers/feedsource"
 	"github.com/feed-operator/feed-operator/controllers/retention"
@@ -26,6 +27,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/batches"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/delivery"
+	"github.com/feed-operator/feed-operator/internal/eventstream"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/notices"
@@ -69,6 +71,9 @@ type Options struct {
 	Self *corev1.ObjectReference
 	// PostsInMemory is of how many posts, at all destinations, it is known at most without asking the API server; 0 is for 250,000.
 	PostsInMemory int64
+	// EventBytes is how much memory events may take that wait for one destination; 0 is for eventstream.EachBytes. All together may take
+	// 16 times as much.
+	EventBytes int
 	// Metrics takes the metrics of the controllers; nil for none.
 	Metrics prometheus.Registerer
 	// Namespaces are those that the operator works in; none means all.
@@ -104,8 +109,12 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	plan.Configure(queue.PollPlaces, queue.LimitOf(options.PollWorkers))
 	plan.Configure(queue.ProviderCheckPlaces, queue.LimitOfChecks)
 	plan.Configure(queue.DestinationCheckPlaces, queue.LimitOfChecks)
+	plan.Configure(queue.EventPlaces, queue.LimitOfEvents)
 
-	stream := telemetry.NewStream(manager.GetLogger())
+	outbox := eventstream.NewOutbox(cmp.Or(options.EventBytes, eventstream.EachBytes))
+	listener := &eventing.Listener{Destinations: manager.GetClient(), Outbox: outbox, Waker: waker, Log: manager.GetLogger().WithName("events")}
+	listening := context.WithoutCancel(ctx) // what is written at the end is told, too
+	stream := telemetry.NewStream(manager.GetLogger(), func(entry eventstream.Entry) { listener.Hear(listening, entry) })
 	web := &web.Web{
 		Clock:    options.Clock,
 		Schedule: plan,
@@ -144,7 +153,6 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Recordable: recordable, Services: known,
 		Recorder: manager.GetEventRecorder(component), Stream: stream, Waker: waker,
 	}
-	apart.Last = written.WriteLast
 	if options.Metrics != nil {
 		if err := options.Metrics.Register(results.Collector{Writes: taken, Kept: &written.Kept}); err != nil {
 			return err
@@ -214,7 +222,15 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Schedule: plan, Waker: waker, Services: known,
 		InPlace: options.InPlace, Memory: options.Outbound.Budget(), Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
 	}}
-	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, sending} {
+	telling := &eventing.Reconciler{
+		Clock: options.Clock, Client: manager.GetClient(), Recorder: manager.GetEventRecorder(component), Schedule: plan, Services: known,
+		Waker: waker, Outbox: outbox, Requests: posting.Work{Background: apart},
+	}
+	apart.Last = func(ctx context.Context) {
+		written.WriteLast(ctx)
+		telling.Flush(ctx)
+	}
+	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, sending, telling} {
 		if err := controller.SetupWithManager(manager); err != nil {
 			return err
 		}

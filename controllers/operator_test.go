@@ -87,9 +87,11 @@ type world struct {
 	metrics prometheus.Registerer
 	// postsInMemory is how many posts are; 0 is for the default.
 	postsInMemory int64
-	marks         *feedtest.Server // of the source that shows what has happened before it was polled
-	log           logr.Logger      // of the manager; where none is set, the one of all
-	givenUp       *givenUp         // unless a log is set
+	// eventBytes is how much memory events may take that wait for one destination; 0 is for the default.
+	eventBytes int
+	marks      *feedtest.Server // of the source that shows what has happened before it was polled
+	log        logr.Logger      // of the manager; where none is set, the one of all
+	givenUp    *givenUp         // unless a log is set
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
@@ -208,6 +210,7 @@ func (w *world) start() {
 		Self:            w.self,
 		Metrics:         w.metrics,
 		PostsInMemory:   w.postsInMemory,
+		EventBytes:      w.eventBytes,
 	}, w.api == server)
 	if err != nil {
 		w.t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -121,4 +122,50 @@ func mustWriter(t *testing.T, format v1alpha1.WebhookFormat) *webhook.Writer {
 		t.Fatal(err)
 	}
 	return of
+}
+
+// R3.11: the event that the page shows is read by others, and it and the page have what the schema says.
+func TestEventsOfItemsAreDocumented(t *testing.T) {
+	t.Parallel()
+	page := read(t, "webhooks.md")
+	shown := regexp.MustCompile("(?ms)^## Events of items\n.*?^```json\n(.*?)^```").FindStringSubmatch(page)
+	var event cloudevents.Event
+	if err := json.Unmarshal([]byte(shown[1]), &event); err != nil {
+		t.Fatal(err)
+	}
+	if err := event.Validate(); err != nil {
+		t.Error(err)
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("schemas", "event-v1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data any
+	if err := json.Unmarshal(event.Data(), &data); err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(data); err != nil {
+		t.Error(err)
+	}
+	known := struct {
+		Properties map[string]struct{ Enum []string }
+	}{}
+	if err := json.Unmarshal([]byte(read(t, filepath.Join("schemas", "event-v1.json"))), &known); err != nil {
+		t.Fatal(err)
+	}
+	stream := page + read(t, "operations.md")
+	for field := range known.Properties {
+		if !strings.Contains(stream, "`"+field+"`") {
+			t.Errorf("the field %s is not documented", field)
+		}
+	}
+	var types []string
+	for _, row := range rows(t, "operations.md", "type", "status", "when", "more") {
+		types = append(types, row[0])
+	}
+	want := slices.Sorted(slices.Values(known.Properties["type"].Enum))
+	slices.Sort(types)
+	if diff := cmp.Diff(want, types); diff != "" || len(want) < 5 {
+		t.Errorf("types (-schema +page):\n%s", diff)
+	}
 }

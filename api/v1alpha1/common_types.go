@@ -145,6 +145,10 @@ const (
 	ReasonNotConfidential = "NotConfidential"
 	// ReasonDestinationMissing means that a FeedDestination does not exist in the namespace.
 	ReasonDestinationMissing = "DestinationMissing"
+	// ReasonEventsOnly means that a FeedDestination gets events of items, and nothing else.
+	ReasonEventsOnly = "EventsOnly"
+	// ReasonEventsDropped, of an Event, means that a destination has not got all events of items.
+	ReasonEventsDropped = "EventsDropped"
 	// ReasonMemoryMissing means that the FeedMemory of a source that has been polled before does not exist.
 	ReasonMemoryMissing = "MemoryMissing"
 	// ReasonMemoryDamaged means that a FeedMemory of a destination could not be read, of an Event: what was posted there, as

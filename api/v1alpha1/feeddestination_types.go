@@ -84,6 +84,7 @@ type MastodonDestination struct {
 // FeedDestinationSpec is the desired state of a destination: where posts go, and how they look.
 // +kubebuilder:validation:XValidation:rule="has(self.mastodon) != has(self.webhook)",message="name exactly one destination: mastodon or webhook"
 // +kubebuilder:validation:XValidation:rule="!has(self.webhook) || !has(self.template)",message="template is for posts of Mastodon: a webhook's body is made by webhook.format or webhook.body"
+// +kubebuilder:validation:XValidation:rule="!has(self.webhook) || !has(self.webhook.events) || !has(self.retry) && (!has(self.maxConcurrent) || self.maxConcurrent == 1)",message="events are sent one at a time, and tried again within seconds: leave out retry and maxConcurrent"
 type FeedDestinationSpec struct {
 	// Mastodon is an account on a Mastodon server, or on another one that speaks its API.
 	// +optional
@@ -207,6 +208,10 @@ type FeedDestinationStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Duplicates int64 `json:"duplicates,omitempty"`
+
+	// Events counts what has become of the events that a webhook was to get: webhook.events.
+	// +optional
+	Events *EventCounts `json:"events,omitempty"`
 
 	// EndedFor identifies the spec and the Secret with which a webhook answered 410 Gone: it is not called with them again, until
 	// a retry is requested.

@@ -69,6 +69,8 @@ type WebhookURLFrom struct {
 // +kubebuilder:validation:XValidation:rule="has(self.secretRef) || !has(self.urlFrom) && !has(self.headers)",message="urlFrom and headers need secretRef: their values come from the Secret"
 // +kubebuilder:validation:XValidation:rule="!has(self.batch) || !has(self.format) || self.format == 'JSON'",message="batch goes with format JSON or with body: chats take one message at a time"
 // +kubebuilder:validation:XValidation:rule="!has(self.format) || !has(self.body)",message="set format or body, not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.events) || !has(self.format) && !has(self.body) && !has(self.batch)",message="events are CloudEvents, one in each request: leave out format, body and batch"
+// +kubebuilder:validation:XValidation:rule="!has(self.events) || !has(self.onUncertain) || self.onUncertain == 'Repeat'",message="events that may have arrived are sent again: onUncertain must be Repeat"
 type WebhookDestination struct {
 	// URL that is called, such as https://ops.example.org/news. One that is itself a secret, as those of chats are, belongs into the
 	// Secret: urlFrom.
@@ -113,6 +115,12 @@ type WebhookDestination struct {
 	// CloudEvents. Default: each item by itself.
 	// +optional
 	Batch *WebhookBatch `json:"batch,omitempty"`
+
+	// Events has the webhook get what happens to all items of the namespace, each event as a CloudEvent, and nothing else: FeedSources
+	// cannot name it as a destination of posts or of notifications. What does not fit into memory while it is slow or away, or while
+	// the operator is stopped, is dropped. Default: it gets posts.
+	// +optional
+	Events *EventStream `json:"events,omitempty"`
 
 	// DuplicateStatusCodes are the answers by which the receiver says that it has had this before, from 400 to 599: they count as
 	// success; an empty list means none. Default: 409.

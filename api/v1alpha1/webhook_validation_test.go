@@ -17,11 +17,20 @@ const (
 	formatOrBody   = "set format or body, not both"
 	noBatchOfChats = "batch goes with format JSON or with body: chats take one message at a time"
 	noDuplicate    = "401, 403, 410 and 429 cannot mean a duplicate: the operator acts on them"
+	eventsAlone    = "events are CloudEvents, one in each request: leave out format, body and batch"
+	eventsRepeat   = "events that may have arrived are sent again: onUncertain must be Repeat"
+	eventsOneByOne = "events are sent one at a time, and tried again within seconds: leave out retry and maxConcurrent"
 	noTemplate     = "template is for posts of Mastodon: a webhook's body is made by webhook.format or webhook.body"
 )
 
 // aWebhook is the least that is said of a webhook.
 var aWebhook = map[string]any{"url": webhookURL}
+
+// withEvents is a webhook that gets events, and eventStatuses are what these may have.
+var (
+	withEvents    = hook(map[string]any{"events": map[string]any{}})
+	eventStatuses = []string{"pending", "running", "success", "retrying", "failed"}
+)
 
 // withWebhook has the destination be a webhook, and nothing else; withHookSecret one with a Secret.
 var (
@@ -51,6 +60,7 @@ var webhookRules = merge(failureRules("FeedDestination", "status.batches[].failu
 			map[string]any{"urlFrom": map[string]any{}, "secretRef": map[string]any{"name": "chat"}, "format": "Slack"},
 			hook(map[string]any{"body": "{'text': title}", "batch": map[string]any{}}),
 			hook(map[string]any{"format": "JSON", "batch": map[string]any{}}),
+			hook(map[string]any{"events": map[string]any{}}), hook(map[string]any{"events": map[string]any{}, "onUncertain": "Repeat"}),
 		}, invalid: []refusal{
 			{map[string]any{}, oneURL},
 			{hook(map[string]any{"urlFrom": map[string]any{}, "secretRef": map[string]any{"name": "chat"}}), oneURL},
@@ -59,6 +69,10 @@ var webhookRules = merge(failureRules("FeedDestination", "status.batches[].failu
 			{hook(map[string]any{"format": "JSON", "body": "{}"}), formatOrBody},
 			{hook(map[string]any{"format": "Slack", "batch": map[string]any{}}), noBatchOfChats},
 			{hook(map[string]any{"format": "CloudEvents", "batch": map[string]any{}}), noBatchOfChats},
+			{hook(map[string]any{"events": map[string]any{}, "format": "CloudEvents"}), eventsAlone},
+			{hook(map[string]any{"events": map[string]any{}, "body": "{}"}), eventsAlone},
+			{hook(map[string]any{"events": map[string]any{}, "batch": map[string]any{}}), eventsAlone},
+			{hook(map[string]any{"events": map[string]any{}, "onUncertain": "Hold"}), eventsRepeat},
 		}}.beside(map[string]any{"spec.mastodon": absent{}}),
 		"a webhook's URL holds no credentials": rule{kind: "FeedDestination", field: "spec.webhook.url", valid: []any{
 			webhookURL, "http://127.0.0.1:8080", "https://ops.example.org/?channel=news", "https://ops.example.org/" + strings.Repeat("x", 2024),
@@ -76,6 +90,16 @@ var webhookRules = merge(failureRules("FeedDestination", "status.batches[].failu
 		}, invalid: []refusal{
 			{"", "should be at least 1 chars long"}, {strings.Repeat("x", 254), "may not be more than 253"},
 		}}.beside(map[string]any{"spec.mastodon": absent{}, "spec.webhook.secretRef.name": "chat"}),
+		"events are of five statuses":       lists("FeedDestination", "spec.webhook.events.statuses", 5, func(i int) any { return eventStatuses[i%5] }).unique("failed").beside(withWebhook),
+		"an event has one of five statuses": choices("FeedDestination", "spec.webhook.events.statuses[]", "pending", "running", "success", "retrying", "failed").beside(withWebhook),
+		"events are sent one at a time, and soon": {kind: "FeedDestination", field: "spec", valid: []any{
+			map[string]any{"webhook": withEvents}, map[string]any{"webhook": withEvents, "maxConcurrent": int64(1), "minInterval": "1s"},
+		}, invalid: []refusal{
+			{map[string]any{"webhook": withEvents, "maxConcurrent": int64(2)}, eventsOneByOne},
+			{map[string]any{"webhook": withEvents, "retry": map[string]any{}}, eventsOneByOne},
+		}},
+		"0 or more events were sent":      counts("FeedDestination", "status.events.sent", 0),
+		"0 or more events were dropped":   counts("FeedDestination", "status.events.dropped", 0),
 		"a webhook's Secret has a name":   texts("FeedDestination", "spec.webhook.secretRef.name", true, 253).beside(withWebhook),
 		"a webhook's body has a format":   choices("FeedDestination", "spec.webhook.format", "JSON", "CloudEvents", "Slack", "Discord", "Teams", "Mattermost", "GoogleChat").beside(withWebhook),
 		"what is uncertain is one of two": choices("FeedDestination", "spec.webhook.onUncertain", "Repeat", "Hold").beside(withWebhook),

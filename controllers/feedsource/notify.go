@@ -34,9 +34,10 @@ func (r *Reconciler) checkNotifications(ctx context.Context, source *v1alpha1.Fe
 			}
 		case err != nil:
 			return err
-		case !described.Confidential():
-			problems = append(problems, notices.NotConfidential(ref.Name))
-			reason = v1alpha1.ReasonNotConfidential
+		default:
+			if refused, why := notices.Refuses(&described); why != "" {
+				problems, reason = append(problems, why), refused
+			}
 		}
 	}
 	message := strings.Join(problems, "; ")

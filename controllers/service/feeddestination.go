@@ -135,6 +135,12 @@ func (feedDestinations) addCounts(described *v1alpha1.FeedDestination, calls ser
 	described.Status.Delivered = services.Sum(described.Status.Delivered, calls.Posts)
 	described.Status.Duplicates = services.Sum(described.Status.Duplicates, calls.Duplicates)
 	described.Status.LastDeliveryTime = services.TimeOrKeep(calls.LastPost, described.Status.LastDeliveryTime)
+	if calls.EventsSent > 0 || calls.EventsDropped > 0 {
+		before := ptr.Deref(described.Status.Events, v1alpha1.EventCounts{})
+		described.Status.Events = &v1alpha1.EventCounts{
+			Sent: services.Sum(before.Sent, calls.EventsSent), Dropped: services.Sum(before.Dropped, calls.EventsDropped),
+		}
+	}
 }
 
 func (feedDestinations) resume(*services.Services, schedule.Resource, *v1alpha1.FeedDestination) {}
@@ -151,15 +157,18 @@ func (feedDestinations) working(described *v1alpha1.FeedDestination) string {
 	if server := described.Status.Server; server != nil && server.Account != "" {
 		return "Posts as " + server.Account
 	}
-	webhook := described.Spec.Webhook
+	webhook, sends := described.Spec.Webhook, "Sends"
+	if described.Events() != nil {
+		sends = "Sends events of items"
+	}
 	switch {
 	case webhook == nil:
 		return "Posts to " + described.Spec.Mastodon.Server
 	case webhook.URLFrom != nil:
-		return "Sends to the URL in Secret " + webhook.SecretRef.Name
+		return sends + " to the URL in Secret " + webhook.SecretRef.Name
 	}
 	if address, err := url.Parse(webhook.URL); err == nil { // its path may be a secret
-		return "Sends to " + address.Host
+		return sends + " to " + address.Host
 	}
-	return "Sends to its URL"
+	return sends + " to its URL"
 }

@@ -35,6 +35,7 @@ const (
 	held       area = "held"        // results that the API server does not take
 	webhooks   area = "webhooks"    // what a receiver is sent that cannot be asked, and batches
 	memory     area = "memory"      // what a destination remembers of what was posted to it
+	events     area = "events"      // what happens to items, sent to destinations that ask for it
 )
 
 // mutations are all that there are.
@@ -53,6 +54,7 @@ func mutations() []mutation {
 		{held, heldMutations},
 		{memory, memoryMutations},
 		{webhooks, webhookMutations},
+		{events, eventMutations},
 	} {
 		for _, m := range slices.Clone(part.list) {
 			m.area = part.area

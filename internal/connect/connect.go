@@ -56,10 +56,14 @@ func Providers(out *outbound.Client) func(described *v1alpha1.AIProvider, creden
 // Webhook returns what calls the webhook that a FeedDestination describes, by a way out.
 func Webhook(described *v1alpha1.FeedDestination, credentials secrets.Values, now func() time.Time, way http.RoundTripper) (*webhook.Client, error) {
 	spec := described.Spec.Webhook
+	format := spec.BodyFormat()
+	if spec.Events != nil {
+		format = v1alpha1.WebhookCloudEvents
+	}
 	return webhook.New(webhook.Config{
 		URL: cmp.Or(spec.URL, credentials[spec.URLKey()]), Secret: spec.URLFrom != nil,
 		Token: credentials[secrets.KeyToken], SigningKeys: credentials[secrets.KeySigning], Header: secrets.HeaderOf(spec, credentials),
-		ContentType: webhook.ContentType(spec.BodyFormat()), DuplicateCodes: spec.DuplicateCodes(), Repeats: spec.Repeats(),
+		ContentType: webhook.ContentType(format), DuplicateCodes: spec.DuplicateCodes(), Repeats: spec.Repeats(),
 		Now: now, Transport: way,
 	})
 }

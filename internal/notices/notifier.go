@@ -67,8 +67,8 @@ func (n *Notifier) Begin(ctx context.Context, turn *schedule.Turn, told *Notific
 	if err := n.Client.Get(ctx, key, &described); client.IgnoreNotFound(err) != nil {
 		return time.Time{}, err
 	}
-	if !described.Confidential() {
-		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, NotConfidential(told.Destination))
+	if _, why := Refuses(&described); why != "" {
+		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, why)
 		outcome.Failure = failure.Record(refused, v1alpha1.StageNotify, told.Destination, now)
 		return now, told.Record(ctx, outcome)
 	}
@@ -141,8 +141,15 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 	}
 }
 
-// NotConfidential returns why a destination is not told of failures.
-func NotConfidential(destination string) string {
-	return fmt.Sprintf("FeedDestination %q gets no notifications: its posts are public. "+
-		"Set its spec.mastodon.visibility to direct or private, or name another one in spec.notifications of the source", destination)
+// Refuses returns why a destination gets no notifications, as a reason and in words; empty where it does.
+func Refuses(described *v1alpha1.FeedDestination) (reason, why string) {
+	switch {
+	case described.Events() != nil:
+		return v1alpha1.ReasonEventsOnly, fmt.Sprintf("FeedDestination %q gets no notifications: it gets events of items (spec.webhook.events). "+
+			"Name another one in spec.notifications of the source", described.Name)
+	case !described.Confidential():
+		return v1alpha1.ReasonNotConfidential, fmt.Sprintf("FeedDestination %q gets no notifications: its posts are public. "+
+			"Set its spec.mastodon.visibility to direct or private, or name another one in spec.notifications of the source", described.Name)
+	}
+	return "", ""
 }

@@ -84,21 +84,44 @@ func (l *Line) GiveBack() {
 // Unchanged reports whether a destination is still called as it was when the line was found: it may have been suspended meanwhile, or
 // post elsewhere, or be another one.
 func (l *Line) Unchanged(ctx context.Context, reader client.Reader, known *services.Services, namespace string) bool {
-	now, err := To(ctx, reader, known, types.NamespacedName{Namespace: namespace, Name: l.Destination})
+	now, _, err := find(ctx, reader, known, types.NamespacedName{Namespace: namespace, Name: l.Destination})
 	return err == nil && now.Publisher != nil && now.Revision == l.Revision
 }
 
-// To finds the way to a destination.
+// EventsOnly is why a destination gets no posts which gets events of items.
+const EventsOnly = "it gets events of items (spec.webhook.events), so it gets no posts: name another one in the source"
+
+// To finds the way to a destination for posts and notifications. One that gets events gets neither: who waits for it waits in a line of
+// its own, beside that of the events, until its spec is changed.
 func To(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*Line, error) {
+	l, described, err := find(ctx, reader, known, key)
+	if err == nil && described != nil && described.Events() != nil {
+		l.Resource.Name += " for posts"
+		l.Publisher, l.Unavailable, l.Refused = nil, EventsOnly, nil
+	}
+	return l, err
+}
+
+// ForEvents finds the way to a destination for events of items; nil where there is none that gets them.
+func ForEvents(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*Line, *v1alpha1.FeedDestination, error) {
+	l, described, err := find(ctx, reader, known, key)
+	if err != nil || described == nil || described.Events() == nil || !described.DeletionTimestamp.IsZero() {
+		return nil, nil, err
+	}
+	return l, described, nil
+}
+
+// find finds the way to a destination, and the destination itself; nil where it does not exist.
+func find(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*Line, *v1alpha1.FeedDestination, error) {
 	l := &Line{Destination: key.Name, Resource: schedule.Destination(key), Policy: lifecycle.DeliveryPolicyOf(&v1alpha1.FeedDestination{}),
 		InBatch: func(types.UID) bool { return false }}
 	var described v1alpha1.FeedDestination
 	switch err := reader.Get(ctx, key, &described); {
 	case apierrors.IsNotFound(err):
 		l.Unavailable = services.MissingObject
-		return l, nil
+		return l, nil, nil
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
 	caller, revision, withdrawn, _ := known.Lookup(l.Resource)
 	if services.IsOf(revision, &described) {
@@ -111,5 +134,5 @@ func To(ctx context.Context, reader client.Reader, known *services.Services, key
 	if withdrawn != nil {
 		l.Unavailable, l.Refused = withdrawn.Because, withdrawn.Refused
 	}
-	return l, nil
+	return l, &described, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
-// The places at which items are worked on, feeds polled, and services asked about themselves. Whoever waits for the
+// The places at which items are worked on, feeds polled, services asked about themselves, and events sent. Whoever waits for the
 // network holds one all the time, in a reconcile and apart from it. So nobody can hold more of them than the turns at them
 // allow (schedule.Sharing), and no more work is under way than there are places, whatever hangs.
 //
@@ -25,6 +25,8 @@ var (
 	PollPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "polls"}
 	ProviderCheckPlaces    = schedule.Resource{Kind: schedule.KindWork, Name: "checks of providers"}
 	DestinationCheckPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "checks of destinations"}
+	// EventPlaces are where events of items are sent: apart from the items, which never wait for that.
+	EventPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "events"}
 )
 
 // LimitOf is how many items are worked on at once, where one source is given so many; and how many feeds are polled, where those of
@@ -35,6 +37,9 @@ func LimitOf(workers int) schedule.Limit {
 
 // LimitOfChecks is how many services of one kind are asked about themselves at once: one may be slow.
 var LimitOfChecks = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
+
+// LimitOfEvents is how many events are on their way at once: each destination gets one after the other.
+var LimitOfEvents = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
 
 // Options lets a controller have a worker for each place, and some for those who find none.
 func Options(limit schedule.Limit) controller.Options {

@@ -27,7 +27,7 @@ const wakePriority = 10
 // Waker brings keys of the schedule back into the queue of the controller that they belong to.
 // It keeps the keys that are woken before that controller has started.
 type Waker struct {
-	Items, Sources, Providers, Destinations, Batches Source
+	Items, Sources, Providers, Destinations, Batches, Events Source
 }
 
 // Wake queues a key of the schedule. It never blocks.
@@ -56,6 +56,8 @@ func (w *Waker) Door(kind string) *Source {
 		return &w.Destinations
 	case BatchKey:
 		return &w.Batches
+	case EventsKey:
+		return &w.Events
 	}
 	return nil
 }
@@ -63,6 +65,11 @@ func (w *Waker) Door(kind string) *Source {
 // BatchLater queues the batches of a destination after a while.
 func (w *Waker) BatchLater(destination types.NamespacedName, after time.Duration) {
 	w.add(BatchKey, destination, after)
+}
+
+// EventsLater queues the events of a destination after a while.
+func (w *Waker) EventsLater(destination types.NamespacedName, after time.Duration) {
+	w.add(EventsKey, destination, after)
 }
 
 // ItemLater queues an item after a while.
@@ -101,6 +108,7 @@ const (
 	ProviderKey    = string(schedule.KindProvider)
 	DestinationKey = string(schedule.KindDestination)
 	BatchKey       = "batch"
+	EventsKey      = "events"
 )
 
 // Key is how an object is called in the schedule.

@@ -426,6 +426,17 @@ func (s *Services) Posted(id schedule.Resource, duplicate bool) {
 	write()
 }
 
+// CountEvents counts what has become of events of items, and has that written with the other counters.
+func (s *Services) CountEvents(id schedule.Resource, sent, dropped int64) {
+	s.mu.Lock()
+	found := s.find(id)
+	found.tally.EventsSent += sent
+	found.tally.EventsDropped += dropped
+	write := s.toWrite(id, found, false)
+	s.mu.Unlock()
+	write()
+}
+
 // toWrite notes, under the lock, that a tally is to be written, and returns what sees to that.
 func (s *Services) toWrite(id schedule.Resource, found *service, soon bool) func() {
 	wake, last := soon || !found.flushQueued, s.last

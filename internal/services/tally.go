@@ -28,6 +28,8 @@ type Tally struct {
 	LastPost time.Time
 	// Duplicates is how many of them the receiver had already.
 	Duplicates int64
+	// EventsSent and EventsDropped are what has become of events of items.
+	EventsSent, EventsDropped int64
 	// Today is what is to be written of the tokens of the day. It is not a count since.
 	Today quota.Tokens
 }
@@ -41,7 +43,9 @@ func Sum(counter, added int64) int64 {
 	return min(min(max(counter, 0), most)+min(max(added, 0), most), most)
 }
 
-func (t *Tally) empty() bool { return t.Calls == 0 && t.Posts == 0 }
+func (t *Tally) empty() bool {
+	return t.Calls == 0 && t.Posts == 0 && t.EventsSent == 0 && t.EventsDropped == 0
+}
 
 func newTally() Tally { return Tally{failures: map[v1alpha1.Category]int64{}} }
 

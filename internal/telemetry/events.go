@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/eventstream"
 )
 
 // Actions of Events: what the operator was doing.
@@ -80,6 +81,13 @@ func MemoryDamaged(recorder events.EventRecorder, destination *v1alpha1.FeedDest
 	recorder.Eventf(destination, nil, corev1.EventTypeWarning, v1alpha1.ReasonMemoryDamaged, actionCheck, "%s",
 		note("Removed FeedMemory %s, which could not be read: %d posts are forgotten, unless their FeedItems still exist. "+
 			"Sources that are deleted and applied again may post them again", memory, posts))
+}
+
+// EventsDropped reports that a destination has not got all events of items, and why.
+func EventsDropped(recorder events.EventRecorder, destination *v1alpha1.FeedDestination, lost eventstream.Losses) {
+	recorder.Eventf(destination, nil, corev1.EventTypeWarning, v1alpha1.ReasonEventsDropped, actionProcess, "%s",
+		note("Dropped events of items: %d for which there was no room while the webhook was slow or away, and %d that it has refused, or of which "+
+			"%d requests have failed. The log and the history of the items have all of them", lost.NoRoom, lost.Refused, eventstream.MaxCalls))
 }
 
 // NetworkDown reports that the operator reaches no host any more. It is an Event of its own pod, once, and

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/eventstream"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
 
@@ -56,11 +57,14 @@ const StreamName = "stream"
 // Stream writes what happens to items, one line for each event. A line that reports what was
 // written to the API server is written after that.
 type Stream struct {
-	log logr.Logger
+	log  logr.Logger
+	hear []func(eventstream.Entry)
 }
 
-// NewStream returns the stream that goes to a log.
-func NewStream(log logr.Logger) Stream { return Stream{log: log.WithName(StreamName)} }
+// NewStream returns the stream that goes to a log, and to whoever else hears it. Those must not block.
+func NewStream(log logr.Logger, hear ...func(eventstream.Entry)) Stream {
+	return Stream{log: log.WithName(StreamName), hear: hear}
+}
 
 // Attempt is what a line needs to know of the attempt that it belongs to.
 type Attempt struct {
@@ -92,23 +96,9 @@ type line struct {
 	duration              *metav1.Duration
 	severity              string
 	reason                v1alpha1.Reason
-	failure               *streamError
-	retry                 *streamRetry
+	failure               *eventstream.Error
+	retry                 *eventstream.Retry
 	more                  []any
-}
-
-// streamError is the error of a line.
-type streamError struct {
-	Category v1alpha1.Category `json:"category"`
-	Message  string            `json:"message,omitempty"`
-}
-
-// streamRetry is which attempt a line is about, and whether another follows.
-type streamRetry struct {
-	Count     int32  `json:"count"`
-	Max       int    `json:"max"`
-	Retryable bool   `json:"retryable"`
-	NextTime  string `json:"nextTime,omitempty"`
 }
 
 // write writes a line about an item.
@@ -123,7 +113,7 @@ func (s Stream) write(item *v1alpha1.FeedItem, l *line) {
 		l.id = hex.EncodeToString(sum[:16])
 	}
 	fields := []any{
-		"id", l.id, "parentId", l.parent, "type", l.kind, "status", l.status, "time", l.at.UTC().Format(timeFormat),
+		"id", l.id, "parentId", l.parent, "type", l.kind, "status", l.status, "time", l.at.UTC().Format(eventstream.TimeFormat),
 		"source", item.Namespace + "/" + item.Spec.SourceRef.Name, "item", item.Namespace + "/" + item.Name,
 	}
 	if l.stage != "" {
@@ -147,11 +137,22 @@ func (s Stream) write(item *v1alpha1.FeedItem, l *line) {
 	if l.severity != "" {
 		fields = append(fields, "severity", l.severity)
 	}
-	s.log.Info(l.message, append(fields, l.more...)...)
+	fields = append(fields, l.more...)
+	s.log.Info(l.message, fields...)
+	if len(s.hear) == 0 {
+		return
+	}
+	told := eventstream.Entry{
+		Namespace: item.Namespace, Item: item.Name, Source: item.Spec.SourceRef.Name,
+		ID: l.id, Type: l.kind, Status: v1alpha1.EventStatus(l.status), Time: l.at, Fields: map[string]any{"message": l.message},
+	}
+	for i := 0; i < len(fields); i += 2 {
+		told.Fields[fields[i].(string)] = fields[i+1]
+	}
+	for _, hear := range s.hear {
+		hear(told)
+	}
 }
-
-// timeFormat is RFC 3339 with milliseconds, of a constant length.
-const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 // ItemCreated reports that an entry of a feed has become an item.
 func (s Stream) ItemCreated(item *v1alpha1.FeedItem, now time.Time) {
@@ -224,7 +225,7 @@ func (s Stream) CallFailed(item *v1alpha1.FeedItem, attempt Attempt, stage v1alp
 	}
 	s.write(item, &line{
 		message: message, kind: TypeCallFailed, status: string(v1alpha1.HistoryFailed), at: now, parent: attempt.id(item),
-		stage: stage, object: name, failure: &streamError{Category: err.Category, Message: err.Error()},
+		stage: stage, object: name, failure: &eventstream.Error{Category: err.Category, Message: err.Error()},
 	})
 }
 
@@ -236,9 +237,9 @@ func (s Stream) DeliveryQueued(item *v1alpha1.FeedItem, destination string, now 
 	})
 }
 
-func errorOf(failed *v1alpha1.Failure) *streamError {
+func errorOf(failed *v1alpha1.Failure) *eventstream.Error {
 	if failed == nil {
 		return nil
 	}
-	return &streamError{Category: failed.Category, Message: failed.Message}
+	return &eventstream.Error{Category: failed.Category, Message: failed.Message}
 }

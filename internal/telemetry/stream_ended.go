@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/eventstream"
 )
 
 // StageEnded reports what an attempt has come to, as it is entered in the history of the item; the rest
@@ -17,7 +18,7 @@ func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry,
 	ended := &line{
 		message: messageOf(item, entry, attempt), kind: TypeStageEnded, status: string(entry.Status), at: now,
 		parent: attempt.id(item), stage: entry.Stage, object: entry.Object, duration: entry.Duration,
-		retry: &streamRetry{Count: entry.Retry, Max: attempt.MaxRetries, Retryable: entry.Status == v1alpha1.HistoryRetrying},
+		retry: &eventstream.Retry{Count: entry.Retry, Max: attempt.MaxRetries, Retryable: entry.Status == v1alpha1.HistoryRetrying},
 	}
 	failed, next := item.Status.Failure, item.Status.NextRetryTime
 	row := rowOf(item, entry)
@@ -38,7 +39,7 @@ func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry,
 		ended.retry.NextTime = timeText(next)
 	}
 	if entry.Category != "" {
-		ended.failure = &streamError{Category: entry.Category}
+		ended.failure = &eventstream.Error{Category: entry.Category}
 		if failed != nil {
 			ended.failure.Message = failed.Message
 		}

@@ -1,0 +1,74 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package eventing
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+)
+
+// flushTime is how long the operator goes on sending events when it stops: the last ones say how things ended.
+const flushTime = 3 * time.Second
+
+// Flush sends what waits, as far as that is possible within flushTime. It is for when nothing else is under way any more.
+func (r *Reconciler) Flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	var sending sync.WaitGroup
+	places := make(chan struct{}, queue.LimitOfEvents.Slots())
+	for _, to := range r.Outbox.Waiting() {
+		sending.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			r.flush(ctx, to)
+		})
+	}
+	sending.Wait()
+}
+
+// flush sends what waits for one destination until something is in the way, and counts that at once: what is counted now is written at once.
+func (r *Reconciler) flush(ctx context.Context, to types.NamespacedName) {
+	line, described, err := posting.ForEvents(ctx, r.Client, r.Services, to)
+	if err != nil || line == nil || line.Publisher == nil {
+		return
+	}
+	turn := r.Schedule.Enter("flush of events/" + to.String())
+	defer turn.Leave()
+	sent, rank := int64(0), schedule.Rank{Class: queue.ClassOthers, Name: to.String(), Owner: schedule.Owner{Tenant: to.Namespace}}
+	for ctx.Err() == nil {
+		taken, granted := turn.Try(rank, queue.Only(line.Resource))
+		if !granted {
+			break
+		}
+		event, waits := r.Outbox.Take(to, described.UID)
+		if !waits {
+			taken[0].Cancel()
+			break
+		}
+		calling, cancel := context.WithTimeout(ctx, line.Timeout)
+		_, err := line.Publisher.DeliverSafely(calling, event.ID, destination.Post{Text: event.Body})
+		cancel()
+		taken[0].Done()
+		if err != nil {
+			r.Outbox.PutBack(to, described.UID)
+			break
+		}
+		r.Outbox.Sent(to, described.UID)
+		sent++
+	}
+	if lost := r.Outbox.Untold(to); lost.Sum() > 0 {
+		r.tell(ctx, line, described, lost)
+	}
+	if sent > 0 {
+		r.Services.CountEvents(line.Resource, sent, 0)
+	}
+}

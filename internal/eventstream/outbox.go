@@ -1,0 +1,267 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package eventstream
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// EachBytes is how much is kept for one destination: some 1,500 events.
+	EachBytes = 1 << 20
+	// AllTimes is how many times as much is kept for all destinations together.
+	AllTimes = 16
+	// overhead is what an event takes beside its texts.
+	overhead = 96
+)
+
+const (
+	// MaxCalls is how many requests with an event may fail before it is dropped.
+	MaxCalls = 5
+	// firstWait is how long nothing is sent after a request has failed; after each further one of the same event twice as long.
+	firstWait = time.Second
+	// TellEvery is how often it is told that events were dropped.
+	TellEvery = 10 * time.Minute
+)
+
+// Outbox keeps events for destinations, of each in order, until they are sent. Where a destination has too many, its oldest are dropped: what
+// is new says more of how things stand. Where all together are too many, those of the namespace that has the most are; so a namespace loses
+// nothing to others while it has no more than its share. The methods never wait, and may be called at the same time.
+type Outbox struct {
+	each, all int
+
+	mu      sync.Mutex
+	boxes   map[types.NamespacedName]*box
+	tenants map[string]int // bytes, by namespace
+	bytes   int
+}
+
+// box is what waits for one destination.
+type box struct {
+	of        types.UID
+	waiting   []Event // oldest first
+	underWay  *Event  // was taken, and is older than all that waits
+	bytes     int
+	notBefore time.Time
+	losses    Losses // not told yet
+	toldAt    time.Time
+}
+
+// Losses are how many events were dropped, and why.
+type Losses struct {
+	// NoRoom: others were newer.
+	NoRoom int64
+	// Refused: the receiver does not take them, or MaxCalls requests have failed.
+	Refused int64
+}
+
+// Sum is how many they are.
+func (l Losses) Sum() int64 { return l.NoRoom + l.Refused }
+
+// NewOutbox makes an empty one, which keeps so many bytes for each destination.
+func NewOutbox(each int) *Outbox {
+	return &Outbox{each: each, all: AllTimes * each, boxes: map[types.NamespacedName]*box{}, tenants: map[string]int{}}
+}
+
+// Put adds an event for a destination, and returns which destinations are to be looked at for that: those that have something to be sent or
+// to be told now, and had not before.
+func (o *Outbox) Put(to types.NamespacedName, of types.UID, event Event) (wake []types.NamespacedName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.boxOf(to, of)
+	if len(b.waiting) == 0 && b.underWay == nil {
+		wake = append(wake, to)
+	}
+	b.waiting = append(b.waiting, event)
+	o.weigh(to, b, weight(event))
+	lose := func(from types.NamespacedName, b *box) {
+		if b.losses.Sum() == 0 && !slices.Contains(wake, from) {
+			wake = append(wake, from)
+		}
+		o.dropOldest(from, b)
+	}
+	for b.bytes > o.each && len(b.waiting) > 0 {
+		lose(to, b)
+	}
+	for o.bytes > o.all {
+		from, fattest := o.fattest()
+		if fattest == nil {
+			break
+		}
+		lose(from, fattest)
+	}
+	return wake
+}
+
+// boxOf returns the box of a destination; of one that had its name before, nothing is left.
+func (o *Outbox) boxOf(to types.NamespacedName, of types.UID) *box {
+	b := o.boxes[to]
+	if b != nil && b.of != of {
+		o.forget(to)
+		b = nil
+	}
+	if b == nil {
+		b = &box{of: of}
+		o.boxes[to] = b
+	}
+	return b
+}
+
+// fattest is the largest box of the namespace that has the most, among those from which something can be dropped.
+func (o *Outbox) fattest() (at types.NamespacedName, found *box) {
+	most := 0
+	for key, b := range o.boxes {
+		switch size := o.tenants[key.Namespace]; {
+		case len(b.waiting) == 0 || found != nil && size < most:
+		case found == nil || size > most || key.Namespace == at.Namespace && b.bytes > found.bytes:
+			at, found, most = key, b, size
+		}
+	}
+	return at, found
+}
+
+func (o *Outbox) dropOldest(from types.NamespacedName, b *box) {
+	o.weigh(from, b, -weight(b.waiting[0]))
+	b.waiting[0] = Event{} // what is left of the slice holds no text
+	b.waiting = b.waiting[1:]
+	b.losses.NoRoom++
+}
+
+func (o *Outbox) weigh(of types.NamespacedName, b *box, bytes int) {
+	b.bytes += bytes
+	o.bytes += bytes
+	if o.tenants[of.Namespace] += bytes; o.tenants[of.Namespace] == 0 {
+		delete(o.tenants, of.Namespace)
+	}
+}
+
+func weight(event Event) int { return len(event.ID) + len(event.Body) + overhead }
+
+// Due returns when the next event of a destination is to be sent; the zero time for at once. Waits is false where none does.
+func (o *Outbox) Due(to types.NamespacedName, now time.Time) (at time.Time, waits bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.boxes[to]
+	if b == nil || len(b.waiting) == 0 {
+		return time.Time{}, false
+	}
+	if wait := b.notBefore.Sub(now); wait <= 0 || wait > firstWait<<MaxCalls { // the clock was set back
+		return time.Time{}, true
+	}
+	return b.notBefore, true
+}
+
+// Take returns the oldest event of a destination, which is nobody else's until one of Sent, Refused, Failed and PutBack is called.
+func (o *Outbox) Take(to types.NamespacedName, of types.UID) (Event, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.boxes[to]
+	if b == nil || b.of != of || b.underWay != nil || len(b.waiting) == 0 {
+		return Event{}, false
+	}
+	taken := b.waiting[0]
+	b.waiting[0] = Event{}
+	b.waiting, b.underWay = b.waiting[1:], &taken
+	return taken, true
+}
+
+// Sent notes that the event which was taken has arrived.
+func (o *Outbox) Sent(to types.NamespacedName, of types.UID) {
+	o.settle(to, of, func(*box, Event) (again bool) { return false })
+}
+
+// Refused notes that it never will.
+func (o *Outbox) Refused(to types.NamespacedName, of types.UID) {
+	o.settle(to, of, func(b *box, _ Event) (again bool) { b.losses.Refused++; return false })
+}
+
+// PutBack has it sent again, as if nothing had been tried.
+func (o *Outbox) PutBack(to types.NamespacedName, of types.UID) {
+	o.settle(to, of, func(*box, Event) (again bool) { return true })
+}
+
+// Failed notes that a request with it has failed: it is sent again in a while, or was tried often enough.
+func (o *Outbox) Failed(to types.NamespacedName, of types.UID, now time.Time) {
+	o.settle(to, of, func(b *box, event Event) (again bool) {
+		b.notBefore = now.Add(firstWait << event.calls)
+		b.underWay.calls++
+		if b.underWay.calls < MaxCalls {
+			return true
+		}
+		b.losses.Refused++
+		return false
+	})
+}
+
+// settle ends what Take began.
+func (o *Outbox) settle(to types.NamespacedName, of types.UID, how func(*box, Event) (again bool)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.boxes[to]
+	if b == nil || b.of != of || b.underWay == nil {
+		return
+	}
+	if how(b, *b.underWay) {
+		b.waiting = slices.Insert(b.waiting, 0, *b.underWay)
+	} else {
+		o.weigh(to, b, -weight(*b.underWay))
+	}
+	b.underWay = nil
+}
+
+// Losses returns what is to be told of what a destination has lost, once; next is when more of it is, zero for never.
+func (o *Outbox) Losses(to types.NamespacedName, now time.Time) (lost Losses, next time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.boxes[to]
+	if b == nil || b.losses.Sum() == 0 {
+		return Losses{}, time.Time{}
+	}
+	if wait := b.toldAt.Add(TellEvery).Sub(now); wait > 0 && wait <= TellEvery {
+		return Losses{}, now.Add(wait)
+	}
+	lost, b.losses, b.toldAt = b.losses, Losses{}, now
+	return lost, time.Time{}
+}
+
+// Untold returns what is still to be told of what a destination has lost, because nobody asks any more.
+func (o *Outbox) Untold(to types.NamespacedName) (lost Losses) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b := o.boxes[to]; b != nil {
+		lost, b.losses = b.losses, Losses{}
+	}
+	return lost
+}
+
+// Waiting names the destinations for which events wait.
+func (o *Outbox) Waiting() []types.NamespacedName {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var keys []types.NamespacedName
+	for key, b := range o.boxes {
+		if len(b.waiting) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Forget removes all that is kept for a destination: it is gone, or gets no events any more.
+func (o *Outbox) Forget(to types.NamespacedName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.forget(to)
+}
+
+func (o *Outbox) forget(to types.NamespacedName) {
+	if b := o.boxes[to]; b != nil {
+		o.weigh(to, b, -b.bytes)
+		delete(o.boxes, to)
+	}
+}
