@@ -5,6 +5,7 @@ package controllers_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/png"
@@ -13,7 +14,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
@@ -307,6 +311,52 @@ func TestAnImageIsUploadedOnceForAllAttempts(t *testing.T) {
 	if row, post := w.untilPosted(server); len(post.Images) != 1 || server.Count(toUpload) != 1 || row.FailedAttempts != 2 {
 		t.Errorf("it shows %d images after %d uploads; the item says %+v", len(post.Images), server.Count(toUpload), row)
 	}
+}
+
+// R4.4: a source that is suspended while an image is uploaded has nothing posted; when it goes on, the post has that image.
+func TestWhatIsStoppedDuringTheUploadIsNotPosted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon()
+	var once atomic.Bool
+	server.OnRequest(onMedia(func(http.ResponseWriter, *http.Request) bool {
+		if !once.Swap(true) {
+			w.pauseSource(true)
+		}
+		return false
+	}))
+	w.postsIllustrated(server, illustrated(t, `<enclosure url="HERE/image.png" type="image/png"/>`, ""))
+	w.untilItem("news", func(item *v1alpha1.FeedItem) error {
+		if row, err := rowTo(item, "press"); err != nil || row.Image == nil {
+			return errNotYet
+		}
+		return nil
+	})
+	if made := server.Count("POST /api/v1/statuses"); made != 0 {
+		t.Errorf("%d posts of a source that is suspended", made)
+	}
+	w.pauseSource(false)
+	if row, post := w.untilPosted(server); len(post.Images) != 1 || server.Count(toUpload) != 1 {
+		t.Errorf("it shows %d images after %d uploads; the item says %+v", len(post.Images), server.Count(toUpload), row)
+	}
+}
+
+// pauseSource stops the source "news", or lets it go on, and returns when the operator knows.
+func (w *world) pauseSource(suspended bool) {
+	w.t.Helper()
+	source := &v1alpha1.FeedSource{}
+	source.Namespace, source.Name = w.namespace, "news"
+	w.suspend(source, suspended)
+	apitest.Eventually(w.t, func(ctx context.Context) error {
+		var known v1alpha1.FeedSource
+		if err := w.manager.GetClient().Get(ctx, client.ObjectKeyFromObject(source), &known); err != nil {
+			return err
+		}
+		if known.Spec.Suspend != suspended {
+			return errNotYet
+		}
+		return nil
+	})
 }
 
 // R4.4: where the answer to a post with an image is lost, the post is found, also by another process.

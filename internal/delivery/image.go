@@ -119,8 +119,7 @@ func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (
 	id, ready, err := to.Upload(calling, destination.Image{
 		Content: content, Type: kind, Description: destination.AltText(item.Image().Description, limits),
 	})
-	content = nil
-	room.Release()
+	room.Release() // nothing of it is held while the server works on it
 	for wait := time.Second; err == nil && !ready; wait *= 2 {
 		if wait > time.Second<<imageChecks || i.Clock.Since(began) > p.Timeout || !i.pause(ctx, wait) {
 			return "", failure.New(v1alpha1.CategoryAPI, failure.TypeTimeout, "The server had not finished its work on the image in time.")
@@ -131,7 +130,9 @@ func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (
 }
 
 // fetch downloads the image of an item when it is the turn of its namespace at the host, and there is room in memory: it waits a little for both.
-func (i *Images) fetch(ctx context.Context, item *v1alpha1.FeedItem, p *post, limits picture.Limits, room *budget.Room) (content []byte, kind string, err error) {
+func (i *Images) fetch(ctx context.Context, item *v1alpha1.FeedItem, p *post, limits picture.Limits,
+	room *budget.Room,
+) (content []byte, kind string, err error) {
 	address := item.Image().URL
 	host := outbound.HostOf(address)
 	if host == "" || redact.IsMasked(address) {

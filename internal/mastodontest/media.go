@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// descriptionField is the name of what describes an image, and other things.
+const descriptionField = "description"
+
 // maxDescription of an image, in characters.
 const maxDescription = 1500
 
@@ -38,7 +41,7 @@ func (s *Server) uploadMedia(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	content, err := io.ReadAll(io.LimitReader(file, int64(s.options.MaxImageBytes)+1))
-	kind, description := header.Header.Get("Content-Type"), r.FormValue("description")
+	kind, description := header.Header.Get("Content-Type"), r.FormValue(descriptionField)
 	switch {
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "The request cannot be read")
@@ -91,7 +94,7 @@ func (s *Server) answerMedia(w http.ResponseWriter, status int, image Image) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"id": image.ID, "type": "image", "url": address, "description": image.Description})
+	_ = json.NewEncoder(w).Encode(map[string]any{"id": image.ID, "type": "image", "url": address, descriptionField: image.Description})
 }
 
 // upload needs the lock. An image that no post shows is gone after a day.
@@ -150,10 +153,10 @@ func (s *Server) ForgetUploads() {
 
 // attachments are the MediaAttachment entities of a post.
 func (s *Server) attachments(r *http.Request, post Post) []any {
-	attachments := []any{}
+	attachments := make([]any, 0, len(post.Images))
 	for _, image := range post.Images {
 		attachments = append(attachments, map[string]any{
-			"id": image.ID, "type": "image", "url": s.base(r) + "/media/" + image.ID, "description": image.Description,
+			"id": image.ID, "type": "image", "url": s.base(r) + "/media/" + image.ID, descriptionField: image.Description,
 		})
 	}
 	return attachments

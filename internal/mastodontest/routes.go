@@ -120,7 +120,7 @@ func (s *Server) configuration() map[string]any {
 func (s *Server) instanceV2(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{
 		"domain": r.Host, "title": "A server for tests", "version": s.options.Version,
-		"source_url": "https://github.com/mastodon/mastodon", "description": "", "languages": []string{"en"},
+		"source_url": "https://github.com/mastodon/mastodon", descriptionField: "", "languages": []string{"en"},
 		"configuration": s.configuration(),
 	})
 }
@@ -128,7 +128,7 @@ func (s *Server) instanceV2(w http.ResponseWriter, r *http.Request) {
 func (s *Server) instanceV1(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{
 		"uri": r.Host, "title": "A server for tests", "version": s.options.Version,
-		"description": "", "languages": []string{"en"}, "configuration": s.configuration(),
+		descriptionField: "", "languages": []string{"en"}, "configuration": s.configuration(),
 	})
 }
 

@@ -18,7 +18,7 @@ func picture() ([]byte, error) {
 	const width, height = 640, 320
 	drawn := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
-		colour := color.RGBA{R: uint8(110 + y/3), G: uint8(160 + y/5), B: 235, A: 255} //nolint:gosec // both are below 256
+		colour := color.RGBA{R: uint8(110 + y/3), G: uint8(160 + y/5), B: 235, A: 255}
 		if y > height*2/3 {
 			colour = color.RGBA{R: 96, G: 140, B: 70, A: 255}
 		}
