@@ -32,6 +32,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/picture"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -161,6 +162,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	posts := &delivery.Engine{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Schedule: plan, Waker: waker,
 		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Work: posting.Work{Background: apart}, Results: written,
+		Images: &delivery.Images{Clock: options.Clock, Schedule: plan, Pictures: picture.NewFetcher(options.Outbound)},
 	}
 	summaries := &attempt.Engine{
 		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Schedule: plan, Waker: waker, Web: web,

@@ -55,7 +55,7 @@ type MastodonDestination struct {
 
 	// SecretRef names a Secret in the same namespace that holds the account's token as accessToken. The
 	// token needs the scopes write:statuses, to post, and read:accounts and read:statuses, to look
-	// for a post before it is sent again.
+	// for a post before it is sent again; for images also write:media.
 	// +required
 	SecretRef SecretReference `json:"secretRef"`
 
@@ -79,7 +79,25 @@ type MastodonDestination struct {
 	// Hashtags configures the hashtags at the end of a post. Default: none.
 	// +optional
 	Hashtags *Hashtags `json:"hashtags,omitempty"`
+
+	// Image is whether a post carries the image of its entry: None or Attach. With Attach, the image that the feed gives
+	// the entry is uploaded with its alternative text, else the one that the page names (og:image); the token needs the
+	// scope write:media. A post whose image cannot be had goes out without it, and the item says why. Default: None.
+	// +optional
+	Image ImagePolicy `json:"image,omitempty"`
 }
+
+// ImagePolicy is whether a post carries the image of its entry.
+// +kubebuilder:validation:Enum=None;Attach
+type ImagePolicy string
+
+// The policies for images.
+const (
+	// ImageNone: posts have no image.
+	ImageNone ImagePolicy = "None"
+	// ImageAttach: the image of the entry is uploaded and attached, where there is one.
+	ImageAttach ImagePolicy = "Attach"
+)
 
 // FeedDestinationSpec is the desired state of a destination: where posts go, and how they look.
 // +kubebuilder:validation:XValidation:rule="has(self.mastodon) != has(self.webhook)",message="name exactly one destination: mastodon or webhook"
@@ -180,6 +198,21 @@ type DestinationServer struct {
 	// CharactersPerURL is how many characters each link counts.
 	// +optional
 	CharactersPerURL int32 `json:"charactersPerURL,omitempty"`
+
+	// MaxImageBytes is how large an image may be; not set where the server does not say.
+	// +optional
+	MaxImageBytes int64 `json:"maxImageBytes,omitempty"`
+
+	// ImageTypes are the media types of images that the server takes, such as image/png.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	ImageTypes []string `json:"imageTypes,omitempty"`
+
+	// MaxDescription is how long the alternative text of an image may be, in characters.
+	// +optional
+	MaxDescription int32 `json:"maxDescription,omitempty"`
 
 	// HonoursKeys is true if the server recognizes idempotency keys: a post that is sent again within the hour is not published twice.
 	// +optional
@@ -289,6 +322,11 @@ func (in *FeedDestination) SecretRef() *SecretReference {
 		return in.Spec.Webhook.SecretRef
 	}
 	return nil
+}
+
+// AttachesImages reports whether posts carry the images of their entries.
+func (in *FeedDestination) AttachesImages() bool {
+	return in.Spec.Mastodon != nil && in.Spec.Mastodon.Image == ImageAttach
 }
 
 // Service returns the part of the status that providers and destinations have in common.

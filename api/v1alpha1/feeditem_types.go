@@ -70,6 +70,10 @@ type FeedItemSpec struct {
 	// +optional
 	PublishedTime *metav1.Time `json:"publishedTime,omitempty"`
 
+	// Image that the feed gives the entry, if it gives one.
+	// +optional
+	Image *EntryImage `json:"image,omitempty"`
+
 	// Content is the feed's own content of the entry (HTML or text), at most 8 KiB of it.
 	// Longer content is in compressedContent instead.
 	// +optional
@@ -81,6 +85,20 @@ type FeedItemSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=43692
 	CompressedContent string `json:"compressedContent,omitempty"`
+}
+
+// EntryImage is the image of an entry.
+type EntryImage struct {
+	// URL of the image.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	URL string `json:"url"`
+
+	// Description is its alternative text, as plain text, if it has one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1500
+	Description string `json:"description,omitempty"`
 }
 
 // FeedItemStatus is the observed state of the item. It records what was done; what is missing
@@ -141,6 +159,10 @@ type FeedItemStatus struct {
 	// Screening is a provider's verdict on the article.
 	// +optional
 	Screening *Screening `json:"screening,omitempty"`
+
+	// PageImage is the image that the page of the article named (og:image) when the summary was written, if the feed gives none.
+	// +optional
+	PageImage *EntryImage `json:"pageImage,omitempty"`
 
 	// Summary is the result.
 	// +optional
@@ -318,6 +340,10 @@ type Delivery struct {
 	// +kubebuilder:validation:MaxLength=64
 	TextHash string `json:"textHash,omitempty"`
 
+	// Image is what has become of the entry's image; not set while nothing was tried.
+	// +optional
+	Image *DeliveryImage `json:"image,omitempty"`
+
 	// FirstAttemptTime is when it was first tried to post.
 	// +optional
 	FirstAttemptTime *metav1.Time `json:"firstAttemptTime,omitempty"`
@@ -364,6 +390,19 @@ type Delivery struct {
 	// Failure is what went wrong in the last attempt; not set when it went well.
 	// +optional
 	Failure *Failure `json:"failure,omitempty"`
+}
+
+// DeliveryImage is what has become of an image at a destination. Exactly one of its fields is set.
+type DeliveryImage struct {
+	// ID of the image at the destination, to which it was uploaded before the post was announced.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	ID string `json:"id,omitempty"`
+
+	// Message says why the post goes without the image.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
 }
 
 // Ended reports whether nothing more happens to the delivery by itself.
@@ -457,6 +496,14 @@ func (in *FeedItem) LastCheck() metav1.Time {
 		return *in.Status.LastCheckTime
 	}
 	return in.CreationTimestamp
+}
+
+// Image returns the image of the entry: the feed's own, else that of the page; nil where neither names one.
+func (in *FeedItem) Image() *EntryImage {
+	if in.Spec.Image != nil {
+		return in.Spec.Image
+	}
+	return in.Status.PageImage
 }
 
 // Terminal reports whether nothing more happens to the item by itself.

@@ -31,6 +31,8 @@ type newsroom struct {
 	proxy     *apiProxy
 	web       *feedtest.Server
 	press     *mastodontest.Server
+	// image is that of each entry; empty: they have none.
+	image string
 	// listed is how many entries the feed has.
 	listed int
 	// notBefore is when the first entry may be posted, once its first manager is interrupted.
@@ -110,7 +112,7 @@ func (n *newsroom) patch(t *testing.T, object client.Object, patch string) {
 func (n *newsroom) addFeed(t *testing.T) {
 	t.Helper()
 	n.listed = 1
-	n.web.List(n.web.Entries("news", n.listed)...)
+	n.web.List(n.entries()...)
 	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: "news"}}
 	source.Spec.URL = n.web.FeedURL()
 	source.Spec.Destinations = []v1alpha1.DestinationReference{{Name: "press"}}
@@ -119,12 +121,21 @@ func (n *newsroom) addFeed(t *testing.T) {
 	}
 }
 
+// entries are those that are listed.
+func (n *newsroom) entries() []feedtest.Entry {
+	entries := n.web.Entries("news", n.listed)
+	for i := range entries {
+		entries[i].Image = n.image
+	}
+	return entries
+}
+
 // publishNext lists another entry, has the feed polled, and waits until the entry is posted. Whoever
 // does that has also looked at all older items.
 func (n *newsroom) publishNext(t *testing.T) {
 	t.Helper()
 	n.listed++
-	n.web.List(n.web.Entries("news", n.listed)...)
+	n.web.List(n.entries()...)
 	token := fmt.Sprintf("poll-%d", n.listed)
 	n.patch(t, &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: "news"}},
 		fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationPoll, token))

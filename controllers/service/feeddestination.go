@@ -89,6 +89,7 @@ func (feedDestinations) check(ctx context.Context, described *v1alpha1.FeedDesti
 	server := v1alpha1.DestinationServer{
 		Account: conditions.Cut(account.Handle, 512), Software: conditions.Cut(account.Software, 128),
 		MaxCharacters: conditions.Bounded(account.Limits.MaxCharacters), CharactersPerURL: conditions.Bounded(account.Limits.CharactersPerURL),
+		MaxImageBytes: account.Limits.MaxImageBytes, ImageTypes: account.Limits.ImageTypes, MaxDescription: conditions.Bounded(account.Limits.MaxDescription),
 		HonoursKeys: account.HonoursKeys, CanRead: account.CanRead,
 	}
 	to.Server = server

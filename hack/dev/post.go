@@ -24,7 +24,11 @@ func readable(post mastodontest.Post, number int, address string) string {
 	if post.SpoilerText != "" {
 		lines = append(lines, "["+post.SpoilerText+"]")
 	}
-	return framed(append(about, address), append(lines, strings.Split(post.Text, "\n")...))
+	lines = append(lines, strings.Split(post.Text, "\n")...)
+	for _, image := range post.Images {
+		lines = append(lines, strings.TrimSpace("[image] "+image.Description))
+	}
+	return framed(append(about, address), lines)
 }
 
 // framed is a text below what is said about it, with a border.

@@ -53,6 +53,8 @@ type Article struct {
 	// Hash is the SHA-256 of Text in hexadecimal, or of Document where there is no text. While it stays, the
 	// article has not changed.
 	Hash string
+	// Image that the page names as its own (og:image); nil where it names none, or no page was read.
+	Image *v1alpha1.EntryImage
 	// FromFeed is set if Text is the feed's own content.
 	FromFeed bool
 	// HeadlineOnly is set if Text is the title, because the feed has nothing else.
@@ -164,7 +166,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Article, error) {
 		return Article{}, failure.Classify(ctx.Err())
 	}
 	if text := normalize(r.FeedText); hasSentence(text) {
-		return r.reserved(Article{Title: r.Title, Text: text, FromFeed: true}.finished())
+		return r.reserved(Article{Title: r.Title, Text: text, FromFeed: true, Image: found.Image}.finished())
 	}
 	return Article{}, err
 }
@@ -189,12 +191,14 @@ func (r Request) reserve(bytes int64) error {
 	return nil
 }
 
-// read returns what a page has, if that is enough to be an article. PDF documents are read elsewhere.
+// read returns what a page has, if that is enough to be an article; else its image alone. PDF documents are read elsewhere.
 func read(page *outbound.Response) (found Article, err error) {
 	contentType := page.Header.Get("Content-Type")
 	switch kind, name := kindOf(page.Body, contentType); kind {
 	case kindHTML:
-		found.Title, found.Text, err = extract(string(charset.Decode(beginning(page.Body), contentType)))
+		markup := string(charset.Decode(beginning(page.Body), contentType))
+		found.Image = imageOf(markup, page.URL)
+		found.Title, found.Text, err = extract(markup)
 	case kindText:
 		found.Text = normalize(string(charset.Decode(page.Body[:min(len(page.Body), maxText)], contentType)))
 	case kindPDF, kindOther:
@@ -202,10 +206,10 @@ func read(page *outbound.Response) (found Article, err error) {
 			fmt.Sprintf("The link at %s leads to a file of the type %s, which cannot be read as an article.", host(page.URL), name))
 	}
 	if err != nil {
-		return Article{}, err
+		return Article{Image: found.Image}, err
 	}
 	if !isArticle(found.Text) {
-		return Article{}, failure.New(v1alpha1.CategoryAPI, TypeNotReady, notReady(page.URL, found.Text))
+		return Article{Image: found.Image}, failure.New(v1alpha1.CategoryAPI, TypeNotReady, notReady(page.URL, found.Text))
 	}
 	return found, nil
 }

@@ -43,5 +43,9 @@ func weigh(contentType string, body []byte) int64 {
 // base64 within JSON, of which some copies are made.
 func (a Article) Weight() int64 {
 	const copiesOfDocument = 4
-	return int64(len(a.Title) + len(a.Text) + copiesOfDocument*len(a.Document))
+	weight := len(a.Title) + len(a.Text) + copiesOfDocument*len(a.Document)
+	if a.Image != nil {
+		weight += len(a.Image.URL) + len(a.Image.Description)
+	}
+	return int64(weight)
 }

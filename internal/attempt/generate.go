@@ -52,6 +52,9 @@ func (e *Engine) generate(ctx context.Context, turn *schedule.Turn, held *ticket
 	case err == nil && (result.Response.Verdict.Against() || result.Provider == ""):
 	case err == nil:
 		outcome.Destinations = source.Spec.Destinations
+		if item.Spec.Image == nil {
+			outcome.PageImage = open.page.text.Image
+		}
 		outcome.Summary = &v1alpha1.Summary{
 			Text: result.Response.Summary, Provider: result.Provider,
 			Model: conditions.Cut(result.Response.Model, 253), Tokens: result.Response.Tokens,

@@ -44,13 +44,18 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		p.doubtResolved(false)
 		p.publication, unfit = e.compose(p, item, source)
 	}
-	if source = e.mayPost(ctx, item, source); !p.Unchanged(ctx, e.Client, e.Services, item.Namespace) {
-		source = nil // what is decided is written, and it is posted where the destination posts now, if it does
+	decidedAt := e.Clock.Now() // the same however often it is written
+	wants := p.mayPost(ctx, e, item, source)
+	if p.illustrate(ctx, e, view, wants, unfit, decidedAt) {
+		if ctx.Err() != nil {
+			return nil, nil
+		}
+		wants = p.mayPost(ctx, e, item, source)
 	}
+	source = wants
 	before := item.DeepCopy()
 	claimed, lost := false, false
 	p.claimed = apiclock.PassedBy(e.Clock)
-	decidedAt := e.Clock.Now() // the same however often it is written
 	var history []v1alpha1.HistoryEntry
 	writing, cancel := record.Context(ctx) // a stop that comes now would leave an intent without a call
 	defer cancel()
@@ -80,6 +85,16 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		return item, nil
 	}
 	return e.publish(ctx, item, p)
+}
+
+// mayPost is Engine.mayPost for a destination that has to be as it was when the work began: else what is decided is written, and it is
+// posted where the destination posts now, if it does.
+func (p *post) mayPost(ctx context.Context, e *Engine, item *v1alpha1.FeedItem, known *v1alpha1.FeedSource) *v1alpha1.FeedSource {
+	source := e.mayPost(ctx, item, known)
+	if !p.Unchanged(ctx, e.Client, e.Services, item.Namespace) {
+		return nil
+	}
+	return source
 }
 
 // mayPost reads again, right before a post is claimed, whether the source of an item wants posts: what came before may
@@ -114,6 +129,9 @@ func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 	if at, open := lifecycle.Due(row, now); !open || at.After(now) {
 		return false // it has ended, or is not to be posted yet
 	}
+	if row.Image == nil { // also where nothing is announced now: it is not uploaded again
+		row.Image = p.image
+	}
 	switch {
 	case source == nil:
 		return false
@@ -123,6 +141,8 @@ func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 		settle(lifecycle.DeliveryOutcome{Unverifiable: true}, now)
 	case unfit != nil:
 		settle(p.failed(unfit, e.Clock.Now()), now)
+	case p.notUploaded != nil:
+		settle(*p.notUploaded, now)
 	default:
 		before, mine := p.hold(item, source, now)
 		if before != nil {

@@ -52,6 +52,8 @@ type Engine struct {
 	Posted *postmemory.Memories
 	// InPlace is how calls that have failed are repeated within one intent.
 	InPlace backoff.InPlace
+	// Images are uploaded before their posts are announced.
+	Images *Images
 	// Work is what is under way.
 	Work posting.Work
 
@@ -170,7 +172,7 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	wants := e.mayPost(ctx, item, source)
 	if outcome.Summary != nil && wants != nil && ctx.Err() == nil { // no new claim once the manager is stopping
 		summarized := item.DeepCopy()
-		summarized.Status.Summary = outcome.Summary
+		summarized.Status.Summary, summarized.Status.PageImage = outcome.Summary, outcome.PageImage
 		for _, ref := range outcome.Destinations {
 			if lifecycle.RowOf(item, ref.Name) != nil {
 				continue // somebody has removed the summary by hand; what is recorded of the delivery counts
@@ -203,7 +205,7 @@ func (e *Engine) intendIfFree(ctx context.Context, turn *schedule.Turn, item *v1
 	name string, outcome *lifecycle.Outcome,
 ) *post {
 	p, err := e.postTo(ctx, source, name)
-	if err != nil || p.Publisher == nil || p.Unavailable != "" || p.Batch != nil {
+	if err != nil || p.Publisher == nil || p.Unavailable != "" || p.Batch != nil || p.illustrated(item) {
 		return nil
 	}
 	if p.publication, err = e.compose(p, item, source); err != nil {

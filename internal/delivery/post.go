@@ -34,6 +34,10 @@ type post struct {
 	claimed time.Duration
 	// publication is what is posted, made when there is a ticket.
 	publication destination.Post
+	// image is what has become of the entry's image, before that is written; notUploaded is set where it could not be
+	// uploaded for a reason that keeps the post from being made, too.
+	image       *v1alpha1.DeliveryImage
+	notUploaded *lifecycle.DeliveryOutcome
 	// calls of this intent that have failed, and how long was waited between them.
 	calls  int
 	waited time.Duration

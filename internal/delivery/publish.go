@@ -115,7 +115,11 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 	e.Stream.StageStarted(item, attempt, v1alpha1.StageDeliver, p.Destination, attempt.Began)
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
 	defer cancel()
-	receipt, err := p.Publisher.DeliverSafely(calling, row.Key, p.publication)
+	publication := p.publication
+	if row.Image != nil { // as it is announced, so that whoever makes the call again sends the same
+		publication.ImageID = row.Image.ID
+	}
+	receipt, err := p.Publisher.DeliverSafely(calling, row.Key, publication)
 	again := e.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
 
 	outcome := &lifecycle.DeliveryOutcome{Destination: p.Destination}
@@ -126,6 +130,9 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 		if outcome.Duplicate = receipt.Duplicate; receipt.Duplicate {
 			ctrl.LoggerFrom(ctx).Info("Duplicate data detected: the receiver had it already", "severity", "warning", "destination", p.Destination, "key", row.Key)
 		}
+	case publication.ImageID != "" && p.repeated == 0 && destination.MayBlameImage(err):
+		outcome.Again, outcome.Image = true, p.imageRefused(ctx, err, e.Clock.Now())
+		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
 	case again:
 		outcome.Again = true
 		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())

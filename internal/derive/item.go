@@ -41,6 +41,9 @@ func Item(source *v1alpha1.FeedSource, entry feed.Entry, trust feed.Trust, sent 
 	if !entry.Published.IsZero() {
 		item.Spec.PublishedTime = &metav1.Time{Time: entry.Published}
 	}
+	if entry.Image.URL != "" {
+		item.Spec.Image = &v1alpha1.EntryImage{URL: entry.Image.URL, Description: entry.Image.Description}
+	}
 	item.Spec.Identity = identity
 	item.Spec.Content, item.Spec.CompressedContent = itemcontent.Pack(entry.Content)
 	return item
@@ -81,7 +84,7 @@ func WithoutEchoes(entry feed.Entry, sent *redact.Sent) feed.Entry {
 	if sent == nil {
 		return entry
 	}
-	const longestGUID, longestURL, longestTitle, longestAuthor, longestCategory = 2048, 4096, 1024, 256, 128
+	const longestGUID, longestURL, longestTitle, longestAuthor, longestCategory, longestAltText = 2048, 4096, 1024, 256, 128, 1500
 	entry.GUID = sent.Bounded(entry.GUID, longestGUID)
 	entry.URL = sent.Bounded(entry.URL, longestURL)
 	entry.Title = sent.Bounded(entry.Title, longestTitle)
@@ -90,6 +93,8 @@ func WithoutEchoes(entry feed.Entry, sent *redact.Sent) feed.Entry {
 	for i, category := range entry.Categories {
 		entry.Categories[i] = sent.Bounded(category, longestCategory)
 	}
+	entry.Image.URL = sent.Bounded(entry.Image.URL, longestURL)
+	entry.Image.Description = sent.Bounded(entry.Image.Description, longestAltText)
 	entry.Content = sent.Mask(entry.Content)
 	return entry
 }

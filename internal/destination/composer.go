@@ -73,6 +73,11 @@ type Limits struct {
 	MaxCharacters int
 	// CharactersPerURL is what a link counts for, however long it is. 0 = 23.
 	CharactersPerURL int
+	// MaxImageBytes of an image, ImageTypes that are taken, and MaxDescription of the alternative text. 0, and none, where the
+	// server does not say.
+	MaxImageBytes  int64
+	ImageTypes     []string
+	MaxDescription int
 }
 
 func (l Limits) orDefault() Limits {

@@ -26,6 +26,8 @@ type Post struct {
 	Language string
 	// Visibility, as the destination's API calls it. May be empty.
 	Visibility string
+	// ImageID is what an Illustrator has named the image of the post. May be empty.
+	ImageID string
 }
 
 // Receipt is what a post has become.

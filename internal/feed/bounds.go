@@ -21,6 +21,7 @@ const (
 	maxAuthor     = 256
 	maxCategory   = 128
 	maxCategories = 32
+	maxAltText    = 1500
 )
 
 // MaxTitle bounds the title of a document, in characters.

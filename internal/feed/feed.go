@@ -84,6 +84,16 @@ type Entry struct {
 	Content string
 	// Description as given, HTML or text, where it is something else than Content; or empty.
 	Description string
+	// Image that the feed gives the entry. Without a URL there is none.
+	Image Image
+}
+
+// Image is a picture that a feed gives an entry, in the bounds of v1alpha1.EntryImage.
+type Image struct {
+	// URL, absolute, http or https, without user info.
+	URL string
+	// Description is its alternative text, as plain text of at most 1500 characters; or empty.
+	Description string
 }
 
 // Parse reads a feed document. The content type is the HTTP header of that name and may be empty

@@ -135,7 +135,7 @@ func (d *jsonDocument) readEntries(document *Document, base, author string) erro
 			return err
 		}
 		entry := newEntry(general.Items[0], document.Language)
-		entry.Author = cmp.Or(entry.Author, author)
+		entry.Author, entry.Image = cmp.Or(entry.Author, author), imageOf(general.Items[0], links)
 		for _, link := range general.Items[0].Links {
 			entry.URL = cmp.Or(entry.URL, links.resolve(link))
 		}
@@ -193,6 +193,8 @@ func itemText(item *jsonfeed.Item, name string) *string {
 		return &item.ContentText
 	case "summary":
 		return &item.Summary
+	case "image":
+		return &item.Image
 	case "date_published":
 		return &item.DatePublished
 	case "date_modified":

@@ -21,7 +21,7 @@ func (d *Document) Weight() int64 {
 	weight := int64(len(d.Entries)) * eachEntry
 	for i := range d.Entries {
 		e := &d.Entries[i]
-		weight += int64(len(e.GUID) + len(e.URL) + len(e.Title) + len(e.Author) + len(e.Content) + len(e.Description))
+		weight += int64(len(e.GUID) + len(e.URL) + len(e.Title) + len(e.Author) + len(e.Content) + len(e.Description) + len(e.Image.URL) + len(e.Image.Description))
 		for _, category := range e.Categories {
 			weight += int64(len(category))
 		}

@@ -73,6 +73,7 @@ func parseRSS(text []byte, base string, found *feedxml.Outline) (*Document, erro
 	links := newResolver(cmp.Or(document.Link, base))
 	for i, item := range general.Items {
 		entry := newEntry(item, document.Language)
+		entry.Image = imageOf(item, links)
 		original := parsed.Items[i]
 		if entry.Author == "" {
 			entry.Author = plaintext.Cut(plaintext.Title(original.Author), maxAuthor)
@@ -134,6 +135,7 @@ func parseAtom(text []byte, base string) (*Document, error) {
 			item.Published, item.PublishedParsed = "", nil
 		}
 		entry := newEntry(item, document.Language)
+		entry.Image = imageOf(item, links)
 		entry.Author = cmp.Or(entry.Author, author)
 		entry.URL = cmp.Or(resolver{}.resolve(originalLink(item.Extensions)), alternateOf(original.Links, links))
 		if entry.URL == "" && original.Content != nil && !binary(original.Content.Type) {

@@ -26,6 +26,8 @@ type Entry struct {
 	// GUID, Link, Title and Content are left out of the feed where they are empty.
 	GUID, Link, Title, Content string
 	Categories                 []string
+	// Image is the address of an enclosure, if it is to have one.
+	Image string
 	// Published is left out where it is zero.
 	Published time.Time
 }
@@ -185,6 +187,11 @@ func RSS(entries []Entry) []byte {
 		element("description", "", entry.Content)
 		for _, category := range entry.Categories {
 			element("category", "", category)
+		}
+		if entry.Image != "" {
+			b.WriteString(`<enclosure type="image/png" length="1" url="`)
+			_ = xml.EscapeText(&b, []byte(entry.Image))
+			b.WriteString(`"/>`)
 		}
 		if !entry.Published.IsZero() {
 			element("pubDate", "", entry.Published.UTC().Format(time.RFC1123Z))

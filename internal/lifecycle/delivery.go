@@ -4,6 +4,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -144,8 +145,9 @@ type DeliveryOutcome struct {
 	FirstAttempt *metav1.Time
 	// Dropped is set if it is not wanted any more.
 	Dropped bool
-	// Again is set if nothing was done that counts.
+	// Again is set if nothing was done that counts. Image is what has become of the image; nil: nothing else than is known.
 	Again bool
+	Image *v1alpha1.DeliveryImage
 	// RetryRequests that are known when the attempt ends: it serves them.
 	RetryRequests RetryRequests
 }
@@ -160,6 +162,7 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	}
 	before := *row
 	outcome.noteRepetitions(row)
+	row.Image = cmp.Or(outcome.Image, row.Image)
 	switch {
 	case outcome.Posted:
 		made(row, outcome, now)

@@ -183,7 +183,7 @@ func retryRow(row *v1alpha1.Delivery, now time.Time) {
 		row.NextRetryTime = &metav1.Time{Time: settledAt(row, now)}
 	case dead:
 		row.State, row.NextRetryTime = v1alpha1.DeliveryQueued, nil
-		row.Failure, row.FirstAttemptTime = nil, nil
+		row.Failure, row.FirstAttemptTime, row.Image = nil, nil, nil // what was uploaded may be gone by now
 	default:
 		row.NextRetryTime = nil
 	}

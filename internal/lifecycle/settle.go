@@ -26,8 +26,9 @@ type Outcome struct {
 	// Verdict on the article, and the hash of what was judged.
 	Verdict     *v1alpha1.Screening
 	ArticleHash string
-	// Summary that was written, and where it is to be posted.
+	// Summary that was written, the image of the page that it is of, and where it is to be posted.
 	Summary      *v1alpha1.Summary
+	PageImage    *v1alpha1.EntryImage
 	Destinations []v1alpha1.DestinationReference
 	// Intents are the deliveries that are made right after the outcome is written down.
 	Intents []Intent
@@ -100,7 +101,7 @@ func judged(status *v1alpha1.FeedItemStatus) {
 
 // summarized notes a summary, and goes on to its deliveries.
 func summarized(item *v1alpha1.FeedItem, outcome Outcome, now time.Time) {
-	item.Status.Summary = outcome.Summary
+	item.Status.Summary, item.Status.PageImage = outcome.Summary, outcome.PageImage
 	Enqueue(item, outcome.Destinations)
 	noteAlreadyPosted(item, outcome.AlreadyPosted)
 	for _, intent := range outcome.Intents {

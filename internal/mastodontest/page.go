@@ -26,6 +26,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto
 article { border-top: 1px solid #8886; padding: .75rem 0; }
 .text { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; }
 .warning { font-weight: bold; margin: 0; }
+img { max-width: 100%; border-radius: .5rem; margin-top: .5rem; }
 footer { color: #777; font-size: .85rem; }
 </style>
 </head>
@@ -35,7 +36,8 @@ footer { color: #777; font-size: .85rem; }
 {{range .Posts}}<article>
 {{with .SpoilerText}}<p class="warning">{{.}}</p>
 {{end}}<p class="text">{{.Text}}</p>
-<footer><a href="/@{{$.Username}}/{{.ID}}">{{.CreatedAt.Format "2006-01-02 15:04:05 MST"}}</a> · {{.Visibility}}
+{{range .Images}}<img src="/media/{{.ID}}" alt="{{.Description}}" title="{{.Description}}">
+{{end}}<footer><a href="/@{{$.Username}}/{{.ID}}">{{.CreatedAt.Format "2006-01-02 15:04:05 MST"}}</a> · {{.Visibility}}
 {{- with .Language}} · {{.}}{{end}}{{if not .EditedAt.IsZero}} · edited{{end}}{{if .Boost}} · boost{{end}}</footer>
 </article>
 {{else}}<p>Nothing was posted yet.</p>
@@ -78,6 +80,6 @@ func (s *Server) show(w http.ResponseWriter, posts []Post, total int) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'")
 	_, _ = body.WriteTo(w)
 }

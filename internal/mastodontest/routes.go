@@ -29,6 +29,10 @@ func (s *Server) routes() http.Handler {
 		})
 	}
 	handle("POST /api/v1/statuses", s.forWriting(s.postStatus))
+	handle("POST /api/v1/media", s.forWriting(s.uploadMedia))
+	handle("POST /api/v2/media", s.forWriting(s.uploadMedia))
+	handle("GET /api/v1/media/{id}", s.forWriting(s.getMedia))
+	handle("GET /media/{id}", s.showImage)
 	handle("GET /api/v1/statuses/{id}", s.forReading(s.getStatus))
 	handle("GET /api/v1/statuses/{id}/source", s.withToken(s.forReading(s.getSource)))
 	handle("GET /api/v1/accounts/verify_credentials", s.withToken(s.forReading(func(w http.ResponseWriter, r *http.Request) {
@@ -101,17 +105,22 @@ func (s *Server) account(r *http.Request) map[string]any {
 }
 
 func (s *Server) configuration() map[string]any {
-	return map[string]any{"statuses": map[string]any{
-		"max_characters":              s.options.MaxCharacters,
-		"max_media_attachments":       4,
-		"characters_reserved_per_url": s.options.CharactersPerURL,
-	}}
+	return map[string]any{
+		"statuses": map[string]any{
+			"max_characters":              s.options.MaxCharacters,
+			"max_media_attachments":       4,
+			"characters_reserved_per_url": s.options.CharactersPerURL,
+		},
+		"media_attachments": map[string]any{
+			"supported_mime_types": imageTypes, "image_size_limit": s.options.MaxImageBytes, "description_limit": maxDescription,
+		},
+	}
 }
 
 func (s *Server) instanceV2(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{
 		"domain": r.Host, "title": "A server for tests", "version": s.options.Version,
-		"source_url": "https://github.com/mastodon/mastodon", "description": "", "languages": []string{"en"},
+		"source_url": "https://github.com/mastodon/mastodon", descriptionField: "", "languages": []string{"en"},
 		"configuration": s.configuration(),
 	})
 }
@@ -119,7 +128,7 @@ func (s *Server) instanceV2(w http.ResponseWriter, r *http.Request) {
 func (s *Server) instanceV1(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{
 		"uri": r.Host, "title": "A server for tests", "version": s.options.Version,
-		"description": "", "languages": []string{"en"}, "configuration": s.configuration(),
+		descriptionField: "", "languages": []string{"en"}, "configuration": s.configuration(),
 	})
 }
 

@@ -67,6 +67,10 @@ type Options struct {
 	MaxPosts int
 	// Now is the clock of created_at, of the ids, of the keys, of the rate limit, and of the Date of answers. Default: time.Now.
 	Now func() time.Time
+	// MaxImageBytes is how large an image may be. Default: 16 MiB.
+	MaxImageBytes int
+	// ImageChecks is how often a client has to ask for an image until it is ready; 0: it is, at once.
+	ImageChecks int
 	// Skew is how far that clock is ahead of Now; less than 0: behind.
 	Skew time.Duration
 }
@@ -78,6 +82,8 @@ type Post struct {
 	SpoilerText string
 	Visibility  string
 	Language    string
+	// Images that it shows.
+	Images []Image
 	// Key is the Idempotency-Key that it came with.
 	Key       string
 	CreatedAt time.Time
@@ -85,6 +91,12 @@ type Post struct {
 	EditedAt time.Time
 	// Boost is set if it is another account's post, which this account has boosted.
 	Boost bool
+}
+
+// Image is one that was uploaded.
+type Image struct {
+	ID, Type, Description string
+	Content               []byte
 }
 
 // Server is one Mastodon with one account. It is safe for concurrent use.
@@ -99,6 +111,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	posts     []*Post // oldest first
+	uploads   []*upload
 	byKey     map[string]keyUse
 	lastID    int64
 	counts    map[string]int
@@ -126,6 +139,7 @@ func NewUnstarted(options Options) *Server {
 	options.MaxCharacters = cmp.Or(options.MaxCharacters, 500)
 	options.CharactersPerURL = cmp.Or(options.CharactersPerURL, 23)
 	options.Version = cmp.Or(options.Version, Mastodon)
+	options.MaxImageBytes = cmp.Or(options.MaxImageBytes, 16<<20)
 	options.Window = cmp.Or(options.Window, 3*time.Hour)
 	options.PageSize = cmp.Or(options.PageSize, 40)
 	options.MaxPosts = cmp.Or(options.MaxPosts, 20_000)

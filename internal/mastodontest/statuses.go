@@ -33,6 +33,10 @@ func (s *Server) postStatus(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, message)
 		return
 	}
+	if message := s.illustrate(&post); message != "" {
+		refuse(w, http.StatusUnprocessableEntity, "Validation failed: "+message)
+		return
+	}
 	pending := &Pending{Post: post, Request: r, server: s, writer: w}
 	s.mu.Lock()
 	hook := s.onPost
@@ -52,10 +56,11 @@ func (s *Server) postStatus(w http.ResponseWriter, r *http.Request) {
 func readStatus(w http.ResponseWriter, r *http.Request) (Post, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
 	var fields struct {
-		Status      string `json:"status"`
-		SpoilerText string `json:"spoiler_text"`
-		Visibility  string `json:"visibility"`
-		Language    string `json:"language"`
+		Status      string   `json:"status"`
+		SpoilerText string   `json:"spoiler_text"`
+		Visibility  string   `json:"visibility"`
+		Language    string   `json:"language"`
+		Media       []string `json:"media_ids"`
 	}
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "application/json" {
 		if err := json.NewDecoder(r.Body).Decode(&fields); err != nil {
@@ -67,12 +72,18 @@ func readStatus(w http.ResponseWriter, r *http.Request) (Post, error) {
 		}
 		fields.Status, fields.SpoilerText = r.PostForm.Get("status"), r.PostForm.Get("spoiler_text")
 		fields.Visibility, fields.Language = r.PostForm.Get("visibility"), r.PostForm.Get("language")
+		fields.Media = r.PostForm["media_ids[]"]
+	}
+	var images []Image
+	for _, id := range fields.Media {
+		images = append(images, Image{ID: id})
 	}
 	return Post{
 		Text:        strings.TrimSpace(fields.Status),
 		SpoilerText: strings.TrimSpace(fields.SpoilerText),
 		Visibility:  cmp.Or(fields.Visibility, "public"),
 		Language:    fields.Language,
+		Images:      images,
 		Key:         r.Header.Get("Idempotency-Key"),
 	}, nil
 }
@@ -243,7 +254,7 @@ func (s *Server) status(r *http.Request, post Post) map[string]any {
 		"replies_count": 0, "reblogs_count": 0, "favourites_count": 0,
 		"favourited": false, "reblogged": post.Boost, "muted": false, "bookmarked": false, "pinned": false,
 		"reblog": boosted, "application": nil, "account": s.account(r),
-		"media_attachments": []any{}, "mentions": []any{}, "tags": []any{}, "emojis": []any{}, "filtered": []any{},
+		"media_attachments": s.attachments(r, post), "mentions": []any{}, "tags": []any{}, "emojis": []any{}, "filtered": []any{},
 		"card": nil, "poll": nil,
 	}
 }

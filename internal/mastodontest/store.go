@@ -48,6 +48,7 @@ func (s *Server) publish(post Post) *Post {
 	s.lastID = max(s.lastID+1, post.CreatedAt.UnixMilli()<<16)
 	post.ID = fmt.Sprint(s.lastID)
 	s.posts = append(s.posts, &post)
+	s.attach(&post)
 	if len(s.posts) > s.options.MaxPosts {
 		oldest := s.posts[0]
 		if s.byKey[oldest.Key].post == oldest {

@@ -41,6 +41,8 @@ type Line struct {
 	// Batch is how items are sent several at a time; nil: each by itself. InBatch reports whether one is in a batch that is not finished.
 	Batch   *v1alpha1.WebhookBatch
 	InBatch func(item types.UID) bool
+	// Images is set if posts carry the images of their entries.
+	Images bool
 	// Target is where it posts, if that is known.
 	Target postmemory.Target
 	Known  bool
@@ -130,6 +132,7 @@ func find(ctx context.Context, reader client.Reader, known *services.Services, k
 	l.Target, l.Known = TargetOf(&described, l.Publisher)
 	l.Revision, l.Timeout, l.Policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
 	l.Batch, l.InBatch = described.Batch(), described.HasInBatch
+	l.Images = described.AttachesImages()
 	l.Restored = believable.TimeOf(described.Status.CredentialsRestoredTime)
 	if withdrawn != nil {
 		l.Unavailable, l.Refused = withdrawn.Because, withdrawn.Refused

@@ -23,7 +23,10 @@ type Publisher struct {
 
 // Limits are those of the server for a post.
 func (p *Publisher) Limits() destination.Limits {
-	return destination.Limits{MaxCharacters: int(p.Server.MaxCharacters), CharactersPerURL: int(p.Server.CharactersPerURL)}
+	return destination.Limits{
+		MaxCharacters: int(p.Server.MaxCharacters), CharactersPerURL: int(p.Server.CharactersPerURL),
+		MaxImageBytes: p.Server.MaxImageBytes, ImageTypes: p.Server.ImageTypes, MaxDescription: int(p.Server.MaxDescription),
+	}
 }
 
 // TargetOf is where a destination posts, as far as that is known: it has to be asked for its account.

@@ -38,6 +38,8 @@ type Post struct {
 	Format string
 	// Batch is how items are sent several at a time; nil: each by itself.
 	Batch *v1alpha1.WebhookBatch
+	// Image that would be uploaded and attached; nil where there is none, or none is wanted.
+	Image *v1alpha1.EntryImage
 	// NewKey means that the body holds an idempotency key that is another one in a cluster, where items have UIDs.
 	NewKey bool
 }
@@ -51,6 +53,7 @@ type publisher struct {
 	problem string
 	format  string
 	batch   *v1alpha1.WebhookBatch
+	images  bool
 }
 
 // The limits of a server that could not be asked: those of Mastodon.
@@ -74,6 +77,9 @@ func (p *Previewer) compose(ctx context.Context, source *v1alpha1.FeedSource, it
 	if post.Post, err = to.writer.Compose(material, to.limits); err != nil {
 		post.Problem = failure.Classify(err).Error()
 		return post, nil
+	}
+	if to.images {
+		post.Image = item.Image()
 	}
 	if to.format == "" {
 		post.Length = destination.Length(post.Post, to.limits)
@@ -103,7 +109,7 @@ func (p *Previewer) destinationNamed(ctx context.Context, name client.ObjectKey)
 	case err != nil:
 		return nil, err
 	default:
-		known.format, known.batch = formatOf(&described), described.Batch()
+		known.format, known.batch, known.images = formatOf(&described), described.Batch(), described.AttachesImages()
 		if known.writer, err = connect.Writer(&described); err != nil {
 			known.problem = failure.Mask(err.Error())
 			break

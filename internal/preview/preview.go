@@ -230,7 +230,7 @@ func (p *Previewer) Work(ctx context.Context, source *v1alpha1.FeedSource, item 
 	if outcome.Summary == nil {
 		return outcome, nil
 	}
-	item.Status.Summary = outcome.Summary
+	item.Status.Summary, item.Status.PageImage = outcome.Summary, text.Image
 	for _, ref := range source.Spec.Destinations {
 		post, err := p.compose(ctx, source, item, client.ObjectKey{Namespace: source.Namespace, Name: ref.Name})
 		if err != nil {

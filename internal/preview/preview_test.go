@@ -113,6 +113,25 @@ func mustContain(t *testing.T, text string, parts ...string) {
 	}
 }
 
+// R6.5: an image that would be attached is named, with its text or that it has none; nothing is uploaded.
+func TestThePreviewNamesTheImageOfAPost(t *testing.T) {
+	t.Parallel()
+	web, server := feedtest.New(t), mastodontest.New(mastodontest.Options{Token: accessToken, TokenMayRead: true})
+	t.Cleanup(server.Close)
+	entries := web.Entries("news", 1)
+	entries[0].Image = web.URL + "/image.png?token=hunter2"
+	web.List(entries...)
+	p := newPreviewer(t, source(web, "destinations: [{name: bot}]")+strings.Replace(mastodon(server), "visibility: unlisted", "visibility: unlisted, image: Attach", 1))
+	said, err := show(t, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustContain(t, said, "would be attached: "+web.URL+"/image.png", "(without an alternative text)")
+	if strings.Contains(said, "hunter2") || server.Count("POST /api/v2/media") != 0 || web.Hits("/image.png") != 0 {
+		t.Errorf("it says, after %d uploads:\n%s", server.Count("POST /api/v2/media"), said)
+	}
+}
+
 // R6.5: a URL is enough, without a cluster, a provider or a destination.
 func TestAFeedIsPreviewedWithNothingElseThere(t *testing.T) {
 	t.Parallel()

@@ -224,6 +224,14 @@ func (p *Printer) post(post *Post) {
 		p.quote("[content warning] "+post.ContentWarning, 0)
 	}
 	p.quote(post.Text, 0)
+	if image := post.Image; image != nil {
+		said := "would be attached: " + failure.Mask(image.URL)
+		if image.Description == "" {
+			said += " (without an alternative text)"
+		}
+		p.say("Image", said)
+		p.quote(image.Description, 0)
+	}
 }
 
 // body writes what a webhook is sent, in one line, as it is.

@@ -82,7 +82,7 @@ func (w *Web) NetworkBack(namespace, host string) time.Time {
 // read last, zero if that has failed since, or it is none. Where the network is to blame for the failure it returns
 // false: it says nothing about what was visited, which is to wait for the network.
 func (w *Web) Ended(v *Visit, namespace, host string, read time.Time, err error) (telling bool) {
-	w.hostEnded(v, err)
+	HostEnded(v.Host, err)
 	to := placeOf(namespace, host)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,12 +151,12 @@ func (w *Web) stillUnreached(v *Visit, to polling.Place, err error) {
 	w.Schedule.SetAvailability(id, schedule.Broken(now))
 }
 
-// hostEnded reports a pause that the host has asked for to the schedule, for the namespace of the visit.
-func (w *Web) hostEnded(v *Visit, err error) {
+// HostEnded gives back a ticket for a host, and reports a pause that the host has asked for to the schedule, for the namespace of the visit.
+func HostEnded(host *schedule.Ticket, err error) {
 	cause := failure.Classify(err)
 	if err == nil || cause.Category != v1alpha1.CategoryRateLimit && cause.RetryAfter == 0 {
-		v.Host.Done()
+		host.Done()
 		return
 	}
-	v.Host.Failed(&failure.Error{Category: v1alpha1.CategoryRateLimit, RetryAfter: min(cause.RetryAfter, longestHostPause)})
+	host.Failed(&failure.Error{Category: v1alpha1.CategoryRateLimit, RetryAfter: min(cause.RetryAfter, longestHostPause)})
 }

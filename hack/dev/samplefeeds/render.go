@@ -58,6 +58,7 @@ func (f *Feeds) jsonFeed(of *feed) ([]byte, error) {
 		URL       string `json:"url"`
 		Title     string `json:"title"`
 		Summary   string `json:"summary"`
+		Image     string `json:"image,omitempty"`
 		HTML      string `json:"content_html,omitempty"`
 		Text      string `json:"content_text,omitempty"`
 		Published string `json:"date_published"`
@@ -69,6 +70,7 @@ func (f *Feeds) jsonFeed(of *feed) ([]byte, error) {
 			Published: e.Published.UTC().Format(time.RFC3339),
 		}
 		if e.Inline {
+			written.Image = f.base + "/" + pictureFile
 			written.HTML = "<p>" + strings.Join(escaped(e.Body), "</p>\n<p>") + "</p>"
 		} else {
 			written.Text = e.Description

@@ -89,6 +89,10 @@ type answer struct {
 func (f *Feeds) answer(path string) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if path == pictureFile {
+		body, err := picture()
+		return written(body, "image/png", time.Time{}, err)
+	}
 	for _, in := range f.feeds {
 		rest, found := strings.CutPrefix(path, in.name+"/")
 		if !found {

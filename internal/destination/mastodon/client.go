@@ -28,6 +28,7 @@ var (
 	_ destination.Destination = (*Client)(nil)
 	_ destination.Finder      = (*Client)(nil)
 	_ destination.Checker     = (*Client)(nil)
+	_ destination.Illustrator = (*Client)(nil)
 )
 
 // Config is where to post and as whom.
@@ -36,7 +37,7 @@ type Config struct {
 	// is https.
 	Server string
 	// AccessToken of the account. It needs the scope write:statuses; to look up what was posted
-	// also read:accounts and read:statuses.
+	// also read:accounts and read:statuses; for images write:media.
 	AccessToken string
 	// Transport is the way out, from outbound.Client.Transport.
 	Transport http.RoundTripper

@@ -27,7 +27,12 @@ const (
 // Find tells.
 func (c *Client) Deliver(ctx context.Context, key string, post destination.Post) (destination.Receipt, error) {
 	sent := c.now()
+	var media []api.ID
+	if post.ImageID != "" {
+		media = []api.ID{api.ID(post.ImageID)}
+	}
 	status, err := c.api.PostStatus(withKey(ctx, key), &api.Toot{
+		MediaIDs:    media,
 		Status:      post.Text,
 		SpoilerText: post.ContentWarning,
 		Visibility:  post.Visibility,

@@ -23,6 +23,9 @@ const (
 	defaultCharactersPerURL = 23
 	// maxLimit is the largest limit that is believed.
 	maxLimit = 1_000_000
+	// maxImageLimit is likewise for bytes of images, and maxImageTypes how many types of them are noted.
+	maxImageLimit = 1 << 30
+	maxImageTypes = 16
 )
 
 // instance is what a server says of itself, at /api/v2/instance or /api/v1/instance.
@@ -36,6 +39,11 @@ type instance struct {
 			MaxCharacters            int `json:"max_characters"`
 			CharactersReservedPerURL int `json:"characters_reserved_per_url"`
 		} `json:"statuses"`
+		Media struct {
+			Types            []string `json:"supported_mime_types"`
+			MaxBytes         int      `json:"image_size_limit"`
+			DescriptionLimit int      `json:"description_limit"`
+		} `json:"media_attachments"`
 	} `json:"configuration"`
 }
 
@@ -87,8 +95,19 @@ func (i instance) limits() destination.Limits {
 		}
 		return 0
 	}
-	statuses := i.Configuration.Statuses
+	statuses, media := i.Configuration.Statuses, i.Configuration.Media
+	var types []string
+	for _, kind := range media.Types {
+		if strings.HasPrefix(kind, "image/") && len(kind) <= 64 && kind == destination.PlainLine(kind, 64) && len(types) < maxImageTypes {
+			types = append(types, kind)
+		}
+	}
+	maxBytes := int64(media.MaxBytes)
+	if maxBytes < 0 || maxBytes > maxImageLimit {
+		maxBytes = 0
+	}
 	return destination.Limits{
+		MaxImageBytes: maxBytes, ImageTypes: types, MaxDescription: believed(media.DescriptionLimit),
 		MaxCharacters:    believed(statuses.MaxCharacters, i.MaxTootChars, defaultMaxCharacters),
 		CharactersPerURL: believed(statuses.CharactersReservedPerURL, defaultCharactersPerURL),
 	}

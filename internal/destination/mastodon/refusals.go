@@ -70,7 +70,7 @@ func (t *transport) refusal(request *http.Request, answer *http.Response, body [
 		if words == "" && failed.Err == nil { // one post that a firewall does not like says nothing of the token
 			failed.Category, failed.Type = v1alpha1.CategoryAPI, failure.TypeHTTPStatus
 		}
-		failed.Message = says(t.host+" refused the request with 403.", forbidden(request.Method, failed.Err != nil, words))
+		failed.Message = says(t.host+" refused the request with 403.", forbidden(request, failed.Err != nil, words))
 	case status == http.StatusNotFound:
 		failed.Message = says(t.host+" answered 404.", "Is this a Mastodon server?")
 	case status == http.StatusTooManyRequests:
@@ -91,9 +91,11 @@ func (t *transport) refusal(request *http.Request, answer *http.Response, body [
 }
 
 // forbidden returns what to do about a 403.
-func forbidden(method string, scope bool, words string) string {
+func forbidden(request *http.Request, scope bool, words string) string {
 	switch {
-	case scope && method == http.MethodPost:
+	case scope && strings.Contains(request.URL.Path, "/media"):
+		return "The access token needs the scope write:media for images."
+	case scope && request.Method == http.MethodPost:
 		return "The access token needs the scope write:statuses."
 	case scope:
 		return "The access token needs the scopes read:accounts and read:statuses."

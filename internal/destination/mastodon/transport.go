@@ -30,7 +30,7 @@ func withKey(ctx context.Context, key string) context.Context {
 // transport stands between the library and the way out. The library knows no Idempotency-Key;
 // sleeps for up to an hour inside a call that is answered with 429; takes every 200 for a success;
 // and fails on fields that nobody needs when another server gives them another type. So the
-// library sees nothing but answers of 200 with the fields that are needed, and every other answer
+// library sees nothing but answers of 200, and those of an image that is not ready, with the fields that are needed, and every other answer
 // is a *failure.Error here.
 type transport struct {
 	next  http.RoundTripper
@@ -62,7 +62,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, failure.Classify(err)
 	}
-	if answer.StatusCode != http.StatusOK {
+	if answer.StatusCode != http.StatusOK && !isUnfinished(request, answer.StatusCode) {
 		return nil, t.refusal(request, answer, body)
 	}
 	if len(body) > maxAnswer {

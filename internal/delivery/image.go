@@ -1,0 +1,171 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/conditions"
+	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/outbound"
+	"github.com/feed-operator/feed-operator/internal/picture"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/web"
+)
+
+const (
+	// imagePatience is how long a post waits, all in all, for the host of its image to be free and for room in memory.
+	imagePatience = 10 * time.Second
+	// imageChecks is how often the server is asked whether an image is ready. The first wait is a second, each further one twice as long.
+	imageChecks = 5
+	// maxImageMessage is what a row can hold.
+	maxImageMessage = 512
+)
+
+// illustrated reports whether an item has an image that is to be uploaded before it is posted.
+func (p *post) illustrated(item *v1alpha1.FeedItem) bool {
+	if !p.Images || p.Publisher == nil || item.Image() == nil {
+		return false
+	}
+	_, can := p.Publisher.Destination.(destination.Illustrator)
+	row := lifecycle.RowOf(item, p.Destination)
+	return can && (row == nil || row.Image == nil)
+}
+
+// illustrate uploads the image of a post that is about to be announced, with the ticket for the destination. It reports whether it has tried, which
+// takes a while. What came of it is in p.image, for the intent; without the image the post goes out all the same. Only what says that
+// the destination takes nothing at the moment is in p.notUploaded, and keeps the post waiting as if it had come of the post.
+//
+// One that may have been posted before is left as it was then.
+func (p *post) illustrate(ctx context.Context, e *Engine, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, unfit error, decidedAt time.Time) bool {
+	missing := p.decided != nil && p.decided.Missing
+	if !p.illustrated(item) || unfit != nil || !missing && (p.decided != nil || lifecycle.MustLookUp(lifecycle.RowOf(item, p.Destination))) {
+		return false
+	}
+	if !e.claimPost(item.DeepCopy(), source, p, unfit, decidedAt) { // it is not its turn
+		return false
+	}
+	id, err := e.Images.upload(ctx, item, p)
+	failed := failure.Classify(err)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		p.image = &v1alpha1.DeliveryImage{ID: id}
+	case failed.Status == http.StatusUnauthorized, failed.Category == v1alpha1.CategoryRateLimit:
+		outcome := p.failed(failed, e.Clock.Now())
+		if e.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, failed) {
+			outcome = lifecycle.DeliveryOutcome{Again: true}
+		}
+		p.notUploaded = &outcome
+	default:
+		p.image = p.withoutImage(ctx, err, e.Clock.Now())
+	}
+	return true
+}
+
+// withoutImage says why a post has no image.
+func (p *post) withoutImage(ctx context.Context, err error, now time.Time) *v1alpha1.DeliveryImage {
+	said := failure.Record(err, v1alpha1.StageDeliver, p.Destination, now).Message
+	ctrl.LoggerFrom(ctx).Info("Posting without the image", "destination", p.Destination, "reason", said)
+	return &v1alpha1.DeliveryImage{Message: conditions.Cut("The post has no image: "+said, maxImageMessage)}
+}
+
+// imageRefused is withoutImage for a post that was refused with its image: the server may not have it any more.
+func (p *post) imageRefused(ctx context.Context, err error, now time.Time) *v1alpha1.DeliveryImage {
+	return p.withoutImage(ctx, failure.Wrap(v1alpha1.CategoryValidation, "", "It was refused with one. "+failure.Classify(err).Message, err), now)
+}
+
+// Images gives the images of items to destinations.
+type Images struct {
+	Clock    clock.Clock
+	Schedule *schedule.Schedule
+	Pictures *picture.Fetcher
+}
+
+// upload fetches the image of an item and gives it to its destination. It returns its ID there when it can be used. A failure of the category RateLimit is
+// the destination's, never that of the host of the image.
+func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (id string, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = failure.Panicked(value, debug.Stack())
+		}
+	}()
+	room := i.Pictures.Room(item.Namespace)
+	defer room.Release()
+	limits := p.Publisher.Limits()
+	content, kind, err := i.fetch(ctx, item, p, picture.Limits{MaxBytes: limits.MaxImageBytes, Types: limits.ImageTypes}, room)
+	if err != nil {
+		failed := failure.Classify(err)
+		return "", failure.Wrap(v1alpha1.CategoryValidation, failed.Type, failed.Message, err)
+	}
+	to, _ := p.Publisher.Destination.(destination.Illustrator) // illustrated has seen that it is one
+	began := i.Clock.Now()
+	calling, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	id, ready, err := to.Upload(calling, destination.Image{
+		Content: content, Type: kind, Description: destination.AltText(item.Image().Description, limits),
+	})
+	room.Release() // nothing of it is held while the server works on it
+	for wait := time.Second; err == nil && !ready; wait *= 2 {
+		if wait > time.Second<<imageChecks || i.Clock.Since(began) > p.Timeout || !i.pause(ctx, wait) {
+			return "", failure.New(v1alpha1.CategoryAPI, failure.TypeTimeout, "The server had not finished its work on the image in time.")
+		}
+		ready, err = to.Uploaded(calling, id)
+	}
+	return id, err
+}
+
+// fetch downloads the image of an item when it is the turn of its namespace at the host, and there is room in memory: it waits a little for both.
+func (i *Images) fetch(ctx context.Context, item *v1alpha1.FeedItem, p *post, limits picture.Limits,
+	room *budget.Room,
+) (content []byte, kind string, err error) {
+	address := item.Image().URL
+	host := outbound.HostOf(address)
+	if host == "" || redact.IsMasked(address) {
+		return nil, "", failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, "The address of the image cannot be used.")
+	}
+	turn := i.Schedule.Enter("image/" + string(item.UID) + "/" + p.Destination)
+	defer turn.Leave()
+	for waited := time.Duration(0); ; {
+		wait := time.Second
+		if taken, free := turn.Try(deliveryRank(item), queue.Only(schedule.Host(host))); free {
+			content, kind, err = i.Pictures.Fetch(ctx, address, limits, room)
+			web.HostEnded(taken[0], err)
+			if !errors.Is(err, budget.ErrFull) {
+				return content, kind, err
+			}
+		} else {
+			err = failure.New(v1alpha1.CategoryRateLimit, failure.TypeThrottled, host+" has asked for a pause, or is asked for too much else.")
+			if until, known, _ := i.Schedule.Wait(schedule.Host(host)); known {
+				wait = max(until.Sub(i.Clock.Now()), time.Millisecond)
+			}
+		}
+		if waited += wait; waited > imagePatience || !i.pause(ctx, wait) {
+			return nil, "", err
+		}
+	}
+}
+
+// pause waits, by the clock; false where the manager stops meanwhile.
+func (i *Images) pause(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-i.Clock.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
