@@ -6,6 +6,7 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -217,7 +218,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	destinations := service.NewFeedDestinations(tools, options.Destinations)
 	retention := &retention.Reconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
 
-	if err := itemcache.Index(ctx, manager.GetFieldIndexer()); err != nil {
+	if err := errors.Join(itemcache.Index(ctx, manager.GetFieldIndexer()), eventing.Index(ctx, manager.GetFieldIndexer())); err != nil {
 		return err
 	}
 	sending := &batching.Reconciler{Schedule: plan, Waker: waker, Batches: &batches.Batcher{
