@@ -51,13 +51,7 @@ func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination)
 			continue
 		}
 		open++
-		at := batch.Due(of, believable.TimeOf(described.Status.RetryRequestedTime), now)
-		if wait := b.remaining(described, of); wait > 0 && now.Add(wait).After(at) {
-			at = now.Add(wait)
-		}
-		if at.Before(now) {
-			at = now
-		}
+		at := b.dueAgain(described, of, now)
 		if next.at.IsZero() || at.Before(next.at) {
 			next.at, next.batch = at, i
 			if of.FirstAttemptTime != nil {
@@ -77,6 +71,18 @@ func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination)
 		next.at, next.batch, next.oldest = due, -1, waiting[0].Published().Time
 	}
 	return next, nil
+}
+
+// dueAgain is when the next request of a batch is due that was begun: not while one that was announced may still be under way.
+func (b *Batcher) dueAgain(described *v1alpha1.FeedDestination, of *v1alpha1.Batch, now time.Time) time.Time {
+	at := batch.Due(of, believable.TimeOf(described.Status.RetryRequestedTime), now)
+	if wait := b.remaining(described, of); wait > 0 && now.Add(wait).After(at) {
+		at = now.Add(wait)
+	}
+	if at.Before(now) {
+		return now
+	}
+	return at
 }
 
 // dueOf is when items that wait for each other are sent: at once, if they are enough, or else when the first of them has waited for long enough.

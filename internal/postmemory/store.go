@@ -102,43 +102,7 @@ func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 		if !source.Delivers(m.Destination.Name) {
 			continue
 		}
-		items, err := itemcache.OfSource(ctx, m.all.Client, source)
-		if err != nil {
-			return err
-		}
-		now := m.all.Clock.Now()
-		known := func(item *v1alpha1.FeedItem) bool {
-			identity := posted.OfItem(item, derive.FeedOf(source))
-			_, here := m.book.Find(identity, now)
-			_, there := elsewhere.Find(identity, now)
-			return here || there
-		}
-		var unknown []client.ObjectKey
-		for j := range items {
-			item := &items[j]
-			row := lifecycle.RowOf(item, m.Destination.Name)
-			done := row != nil && row.State == v1alpha1.DeliveryDone
-			if done && !known(item) || !done && !item.Terminal() { // the cache may be a moment behind
-				unknown = append(unknown, client.ObjectKeyFromObject(item))
-			}
-		}
-		err = m.all.readItems(ctx, source, unknown, func(item *v1alpha1.FeedItem) {
-			row := lifecycle.RowOf(item, m.Destination.Name)
-			switch {
-			case row == nil:
-			case lifecycle.MustLookUp(row):
-				m.hold(posted.OfItem(item, derive.FeedOf(source)), item, false, attemptOf(item, row, now))
-			case row.State == v1alpha1.DeliveryDone && !known(item):
-				made := now // also that of a post which is older than is remembered: its item is still there
-				if row.Time != nil && now.Sub(row.Time.Time) < posted.KeptFor {
-					made = row.Time.Time
-				}
-				m.book.Remember(posted.OfItem(item, derive.FeedOf(source)), posted.Post{URL: row.URL, Time: made}, now)
-			case !row.Ended() && described.HasInBatch(item.UID): // until its batch has its result
-				m.hold(posted.OfItem(item, derive.FeedOf(source)), item, true, attemptOf(item, row, now))
-			}
-		})
-		if err != nil {
+		if err := m.completeOf(ctx, source, &described, elsewhere); err != nil {
 			return err
 		}
 	}
@@ -146,6 +110,46 @@ func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 		m.schedule(ctx)
 	}
 	return nil
+}
+
+// completeOf does that with the items of one source.
+func (m *Memory) completeOf(ctx context.Context, source *v1alpha1.FeedSource, described *v1alpha1.FeedDestination, elsewhere *posted.Book) error {
+	items, err := itemcache.OfSource(ctx, m.all.Client, source)
+	if err != nil {
+		return err
+	}
+	now := m.all.Clock.Now()
+	known := func(item *v1alpha1.FeedItem) bool {
+		identity := posted.OfItem(item, derive.FeedOf(source))
+		_, here := m.book.Find(identity, now)
+		_, there := elsewhere.Find(identity, now)
+		return here || there
+	}
+	var unknown []client.ObjectKey
+	for j := range items {
+		item := &items[j]
+		row := lifecycle.RowOf(item, m.Destination.Name)
+		done := row != nil && row.State == v1alpha1.DeliveryDone
+		if done && !known(item) || !done && !item.Terminal() { // the cache may be a moment behind
+			unknown = append(unknown, client.ObjectKeyFromObject(item))
+		}
+	}
+	return m.all.readItems(ctx, source, unknown, func(item *v1alpha1.FeedItem) {
+		row := lifecycle.RowOf(item, m.Destination.Name)
+		switch {
+		case row == nil:
+		case lifecycle.MustLookUp(row):
+			m.hold(posted.OfItem(item, derive.FeedOf(source)), item, false, attemptOf(item, row, now))
+		case row.State == v1alpha1.DeliveryDone && !known(item):
+			made := now // also that of a post which is older than is remembered: its item is still there
+			if row.Time != nil && now.Sub(row.Time.Time) < posted.KeptFor {
+				made = row.Time.Time
+			}
+			m.book.Remember(posted.OfItem(item, derive.FeedOf(source)), posted.Post{URL: row.URL, Time: made}, now)
+		case !row.Ended() && described.HasInBatch(item.UID): // until its batch has its result
+			m.hold(posted.OfItem(item, derive.FeedOf(source)), item, true, attemptOf(item, row, now))
+		}
+	})
 }
 
 // readItems reads items of a source, or all of it where there are many.
