@@ -60,5 +60,7 @@ func TestAPauseOutlivesTheOperatorThoughTheServiceCouldNotBeChecked(t *testing.T
 		t.Errorf("%d calls before the pause ends, want %d", got, made)
 	}
 	w.clock.Step(25 * time.Hour)
+	w.settles()
+	w.lookAtItems("news")
 	w.itemsInTime("news", allProcessed(1))
 }

@@ -131,7 +131,7 @@ var webhookRules = merge(failureRules("FeedDestination", "status.batches[].failu
 		}}.beside(withWebhook),
 		"0 or more posts were had already":        counts("FeedDestination", "status.duplicates", 0),
 		"what has ended is noted in 256":          texts("FeedDestination", "status.endedFor", false, 256),
-		"four batches are unfinished":             lists("FeedDestination", "status.batches", 4, func(i int) any { return map[string]any{"key": fmt.Sprint(i)} }),
+		"sixteen batches are kept":                lists("FeedDestination", "status.batches", 16, func(i int) any { return map[string]any{"key": fmt.Sprint(i)} }),
 		"a batch's key has up to 64 characters":   mandatory("FeedDestination", "status.batches[].key", 64).beside(aBatch),
 		"a batch has up to 100 members":           lists("FeedDestination", "status.batches[].members", 100, func(i int) any { return map[string]any{"item": "news", "uid": "1", "key": fmt.Sprint(i)} }).beside(aBatch),
 		"a batch has up to 16 parts":              lists("FeedDestination", "status.batches[].parts", 16, func(i int) any { return map[string]any{"from": int64(i), "to": int64(i + 1)} }).beside(aBatch),

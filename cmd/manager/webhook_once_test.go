@@ -21,8 +21,9 @@ import (
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
 )
 
-// hookEntries is how many entries the feed of a hookroom has.
-const hookEntries = 3
+// batched is how many entries the feed of a hookroom has whose webhook gets them in one request. Another one has a single entry: while the manager is held up
+// at one item, nothing else may be under way, of which nobody would know whether it has arrived.
+const batched = 3
 
 // hookroom is a namespace with one feed and one webhook that its summaries are sent to.
 type hookroom struct {
@@ -31,19 +32,21 @@ type hookroom struct {
 	web       *feedtest.Server
 	hook      *webhooktest.Server
 	batch     bool
+	entries   int
 }
 
 func newHookroom(t *testing.T, keys webhooktest.Keys, batch bool) *hookroom {
 	t.Helper()
-	room := &hookroom{namespace: server.Namespace(t), proxy: newAPIProxy(t), web: feedtest.New(t), hook: webhooktest.New(webhooktest.Options{Keys: keys}), batch: batch}
+	room := &hookroom{namespace: server.Namespace(t), proxy: newAPIProxy(t), web: feedtest.New(t), hook: webhooktest.New(webhooktest.Options{Keys: keys}), batch: batch, entries: 1}
 	t.Cleanup(room.hook.Close)
 	destination := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: room.namespace, Name: "press"}}
 	destination.Spec.Webhook = &v1alpha1.WebhookDestination{URL: room.hook.URL}
 	if batch {
-		destination.Spec.Webhook.Batch = &v1alpha1.WebhookBatch{MaxItems: new(int32(hookEntries)), MaxWait: &metav1.Duration{Duration: time.Hour}}
+		room.entries = batched
+		destination.Spec.Webhook.Batch = &v1alpha1.WebhookBatch{MaxItems: new(int32(batched)), MaxWait: &metav1.Duration{Duration: time.Hour}}
 	}
 	destination.Spec.Timeout = &metav1.Duration{Duration: callTimeout}
-	room.web.List(room.web.Entries("news", hookEntries)...)
+	room.web.List(room.web.Entries("news", room.entries)...)
 	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: room.namespace, Name: "news"}}
 	source.Spec.URL = room.web.FeedURL()
 	source.Spec.Destinations = []v1alpha1.DestinationReference{{Name: "press"}}
@@ -84,7 +87,7 @@ func (h *hookroom) untilProcessed(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for entry := 1; entry <= hookEntries; entry++ {
+	for entry := 1; entry <= h.entries; entry++ {
 		link := h.web.ArticleURL(fmt.Sprintf("news-%d", entry))
 		await(t, &v1alpha1.FeedItemList{}, h.namespace, fmt.Sprintf("entry %d is processed", entry), func(item *v1alpha1.FeedItem) bool {
 			return ctx.Err() != nil || item.Spec.URL == link && item.Status.Phase == v1alpha1.PhaseProcessed
@@ -163,7 +166,7 @@ func TestAWebhookGetsEachItemOnceWhereverTheManagerIsKilled(t *testing.T) {
 					second.end(t, syscall.SIGTERM)
 
 					times := room.times(t)
-					if len(times) != hookEntries {
+					if len(times) != room.entries {
 						t.Errorf("%d items have arrived: %v", len(times), times)
 					}
 					twice := 0
@@ -179,7 +182,7 @@ func TestAWebhookGetsEachItemOnceWhereverTheManagerIsKilled(t *testing.T) {
 							twice++
 						}
 					}
-					if want := hookEntries; interrupt.taken && keys == webhooktest.IgnoresKeys && batch && twice != want {
+					if want := room.entries; interrupt.taken && keys == webhooktest.IgnoresKeys && batch && twice != want {
 						t.Errorf("%d of a batch have arrived twice: the receiver knows no keys", twice)
 					}
 				})
