@@ -162,6 +162,7 @@ func TestAWebhookGetsEachItemOnceWhereverTheManagerIsKilled(t *testing.T) {
 						killInTheHook(t, room, first)
 					}
 					second := start(t, room.namespace, "--allow-http")
+					second.said.await(t, "Starting workers") // there may be nothing left to be done
 					room.untilProcessed(t)
 					second.end(t, syscall.SIGTERM)
 
