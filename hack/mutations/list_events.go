@@ -15,7 +15,7 @@ var eventMutations = []mutation{
 	{
 		breaks: "a destination gets events of which it does not want the status",
 		file:   "controllers/eventing/hear.go",
-		old:    "|| !asked.Wants(entry.Status) ",
+		old:    "|| !wanted.Wants(entry.Status) ",
 		now:    "",
 		in:     "controllers",
 		tests:  []string{"TestTheLifeOfAnItemLeavesAsEvents"},
