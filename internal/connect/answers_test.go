@@ -50,7 +50,7 @@ func TestTheStatusOfAWebhookIsEnough(t *testing.T) {
 			<-ended
 		},
 		"is not what it is said to be": func(w http.ResponseWriter) { _, _ = w.Write([]byte("no gzip")) },
-		"is larger than anything": func(w http.ResponseWriter) { _, _ = w.Write(packed.Bytes()) },
+		"is larger than anything":      func(w http.ResponseWriter) { _, _ = w.Write(packed.Bytes()) },
 	} {
 		for status, check := range map[int]func(destination.Receipt, *failure.Error) bool{
 			http.StatusAccepted: func(got destination.Receipt, err *failure.Error) bool { return err == nil && !got.Duplicate },
