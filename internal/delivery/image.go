@@ -121,10 +121,12 @@ func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (
 	})
 	room.Release() // nothing of it is held while the server works on it
 	for wait := time.Second; err == nil && !ready; wait *= 2 {
-		if wait > time.Second<<imageChecks || i.Clock.Since(began) > p.Timeout || !i.pause(ctx, wait) {
+		if wait > time.Second<<imageChecks || !i.pause(ctx, wait) || i.Clock.Since(began) >= p.Timeout {
 			return "", failure.New(v1alpha1.CategoryAPI, failure.TypeTimeout, "The server had not finished its work on the image in time.")
 		}
-		ready, err = to.Uploaded(calling, id)
+		asking, cancel := context.WithTimeout(ctx, p.Timeout-i.Clock.Since(began))
+		ready, err = to.Uploaded(asking, id)
+		cancel()
 	}
 	return id, err
 }
