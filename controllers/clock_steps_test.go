@@ -27,7 +27,8 @@ var whoGoesOn = map[string]func(*world){
 	"another one takes over":    (*world).restart,
 }
 
-// aheadForAMoment has something happen while the clock is a year ahead.
+// aheadForAMoment has something happen while the clock is a year ahead. What the operator's queues were told to wait for then, they wait for
+// until then: that all is looked at when a clock is set is for the tests of clocks that are set to show, and here the test has it looked at.
 func (w *world) aheadForAMoment(happens func()) {
 	w.t.Helper()
 	now := w.clock.Now()
@@ -67,6 +68,7 @@ func TestAFeedIsPolledAfterTheClockWasAYearAhead(t *testing.T) {
 				goesOn(w)
 				polls, until := web.Hits("/feed.xml"), w.clock.Now().Add(time.Hour)
 				source := w.untilSourceIn(5*time.Minute, "news", func(source *v1alpha1.FeedSource) error {
+					w.lookAt(controllers.SourceKey, client.ObjectKeyFromObject(source))
 					switch {
 					case web.Hits("/feed.xml") == polls:
 						return errors.New("not polled")
@@ -101,7 +103,10 @@ func TestAProviderIsCalledAfterTheClockWasAYearAhead(t *testing.T) {
 				w.untilUpToDate()
 			})
 			goesOn(w)
-			w.untilItems("news", allProcessed(1))
+			w.untilItem("news", func(item *v1alpha1.FeedItem) error {
+				w.lookAt(controllers.ItemKey, client.ObjectKeyFromObject(item))
+				return inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)(item)
+			})
 			w.untilProvider("gemini", isReady)
 		})
 	}

@@ -64,6 +64,8 @@ func TestASummaryThatIsRemovedByHandIsNotPostedAgain(t *testing.T) {
 			if err := w.client.Status().Patch(t.Context(), item, patch); err != nil {
 				t.Fatal(err)
 			}
+			w.untilUpToDate()
+			w.lookAt(controllers.ItemKey, client.ObjectKeyFromObject(item)) // at what somebody has done to a status it looks when it is time
 			w.untilItems("news", allProcessed(1))
 			w.lookAtItems("news")
 			w.wantProcessed(server, 1)

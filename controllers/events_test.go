@@ -207,7 +207,7 @@ func TestAReceiverOfEventsThatHangsHoldsUpNoItem(t *testing.T) {
 		t.Errorf("%d events were kept", got)
 	}
 	if last := eventsOf(t, hangs); last[len(last)-1].Type != "item.ended" {
-		t.Errorf("the last is %+v", last[len(last)-1])
+		t.Errorf("the last of %d is %+v", len(last), last[len(last)-1])
 	}
 	if n := strings.Count(log.text(), `"msg":"Events dropped"`); n < 1 || n > 2 { // at once, and at the end
 		t.Errorf("it was said %d times", n)

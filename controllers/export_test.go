@@ -15,11 +15,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
-// SetupForTest is Setup, and returns what looks at an item or a source now: with a clock that a
-// test sets, what the queue waits for never comes by itself. Whether the API server has the kinds of this version need not be asked for each of hundreds
+// SetupForTest is Setup, and returns what looks at an object now. What waits in a queue comes when its time
+// has passed by the clock of the options too, which a test sets. Whether the API server has the kinds of this version need not be asked for each of hundreds
 // of tests at one that has.
 func SetupForTest(ctx context.Context, manager ctrl.Manager, options Options, hasKinds bool) (lookAt func(kind string, name types.NamespacedName), err error) {
-	waker, kinds := &queue.Waker{}, watchKinds
+	waker, kinds := &queue.Waker{NewQueue: queuesBy(options.Clock)}, watchKinds
 	if hasKinds {
 		kinds = func(context.Context, ctrl.Manager, *crdcheck.Checker) error { return nil }
 	}
@@ -46,7 +46,7 @@ const (
 
 // ComesBackAfter is when a key comes back after so many errors in a row.
 func ComesBackAfter(errors int) (after time.Duration) {
-	limiter := queue.Options(queue.LimitOfChecks).RateLimiter
+	limiter := queue.RateLimiter()
 	for range errors {
 		after = limiter.When(ctrl.Request{})
 	}

@@ -179,12 +179,16 @@ func (w *world) timePassesBy(step time.Duration, check func() error) {
 		if err == nil {
 			return nil
 		}
+		if step >= time.Second {
+			step = max(step, min(w.clock.Now().Sub(began)/10, 10*time.Second))
+		}
 		w.clock.Step(step)
 		return fmt.Errorf("after %s: %w", w.clock.Now().Sub(began).Truncate(10*time.Second), err)
 	})
 }
 
-// itemsInTime lets time pass, second by second, until the items of a source pass a check, and returns them.
+// itemsInTime lets time pass until the items of a source pass a check, and returns them: second by second, and the longer it takes the
+// longer the steps.
 func (w *world) itemsInTime(source string, check func([]v1alpha1.FeedItem) error) []v1alpha1.FeedItem {
 	w.t.Helper()
 	var items []v1alpha1.FeedItem

@@ -216,7 +216,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	providers := service.NewAIProviders(tools, options.Providers, options.ItemWorkers)
 	destinations := service.NewFeedDestinations(tools, options.Destinations)
-	retention := &retention.Reconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader()}
+	retention := &retention.Reconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Waker: waker}
 
 	if err := errors.Join(itemcache.Index(ctx, manager.GetFieldIndexer()), eventing.Index(ctx, manager.GetFieldIndexer())); err != nil {
 		return err

@@ -289,11 +289,7 @@ func (w *world) untilSource(name string, check func(*v1alpha1.FeedSource) error)
 		if err := w.client.Get(ctx, key, &source); err != nil {
 			return err
 		}
-		err := check(&source)
-		if err != nil {
-			w.lookAt(controllers.SourceKey, key)
-		}
-		return err
+		return check(&source)
 	})
 	checkRules(w.t, source.Generation, source.Status.ObservedGeneration, source.Status.Conditions)
 	return &source
@@ -335,12 +331,7 @@ func (w *world) untilItems(source string, check func([]v1alpha1.FeedItem) error)
 		if items, err = w.items(ctx, source); err != nil {
 			return err
 		}
-		if err = check(items); err != nil {
-			for i := range items {
-				w.lookAt(controllers.ItemKey, client.ObjectKeyFromObject(&items[i]))
-			}
-		}
-		return err
+		return check(items)
 	})
 	return items
 }

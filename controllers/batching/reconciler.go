@@ -12,12 +12,12 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/batches"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -31,15 +31,15 @@ type Reconciler struct {
 // workers is how many destinations are looked at at once: the requests themselves are made apart from that.
 const workers = 8
 
-// SetupWithManager registers the controller. It looks at a destination when its spec or its retry annotation changes, when an item waits to be
+// SetupWithManager registers the controller. It looks at a destination when its spec changes, when a retry of it is noted, when an item waits to be
 // sent there, and when a request is due.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		Named("batches").
 		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry)))).
+			predicate.GenerationChangedPredicate{}, retry.AskedNow))).
 		WatchesRawSource(&r.Waker.Batches).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: queue.RateLimiter()}).
+		WithOptions(r.Waker.Options(workers)).
 		Complete(r)
 }
 

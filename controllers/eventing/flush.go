@@ -41,7 +41,7 @@ func (r *Reconciler) flush(ctx context.Context, to types.NamespacedName) {
 	if err != nil || line == nil || line.Publisher == nil {
 		return
 	}
-	turn := r.Schedule.Enter("flush of events/" + to.String())
+	turn := r.Schedule.Enter(queue.Key(queue.EventsKey, to)) // the one of Reconcile: what was granted to that is for this
 	defer turn.Leave()
 	sent, rank := int64(0), schedule.Rank{Class: queue.ClassOthers, Name: to.String(), Owner: schedule.Owner{Tenant: to.Namespace}}
 	for ctx.Err() == nil {

@@ -17,7 +17,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -51,7 +50,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Named("events").
 		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Events).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: queue.RateLimiter()}).
+		WithOptions(r.Waker.Options(workers)).
 		Complete(r)
 }
 

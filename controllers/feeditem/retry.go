@@ -6,8 +6,6 @@ package feeditem
 import (
 	"context"
 	"errors"
-	"slices"
-	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,14 +14,8 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
 )
-
-// askedNow lets through what a person has asked to have retried just now, or whose refused credentials were replaced.
-var askedNow = queue.Updated(func(before, after client.Object) bool {
-	return !slices.EqualFunc(retry.Asked(before), retry.Asked(after), time.Time.Equal)
-})
 
 // failedItemsOf names the items that have failed at a service, or of a source; and those of earlier attempts that were given up for the
 // credentials that a service refuses.

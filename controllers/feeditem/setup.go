@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/retry"
 )
 
 // SetupWithManager registers the controller of items. It looks at an item when it appears, when
@@ -26,11 +27,11 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(itemcache.Unfinished))).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(askedNow)).
-		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(askedNow)).
-		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(askedNow)).
+		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retry.AskedNow)).
+		Watches(&v1alpha1.AIProvider{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retry.AskedNow)).
+		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retry.AskedNow)).
 		WatchesRawSource(&r.Waker.Items).
-		WithOptions(queue.Options(queue.LimitOf(r.Workers))).
+		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOf(r.Workers)))).
 		Complete(r)
 }
 

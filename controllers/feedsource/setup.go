@@ -33,7 +33,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesNotifying),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Sources).
-		WithOptions(queue.Options(queue.LimitOf(r.Workers))).
+		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOf(r.Workers)))).
 		Complete(r)
 }
 

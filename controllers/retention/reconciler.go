@@ -14,7 +14,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -45,7 +44,8 @@ type Reconciler struct {
 	Clock  clock.PassiveClock
 	Client client.Client
 	// Live reads from the API server.
-	Live client.Reader
+	Live  client.Reader
+	Waker *queue.Waker
 }
 
 // Reconcile removes what has become too old or too much, and comes back when the next item is too old.
@@ -179,6 +179,6 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		Named("retention").
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}, deleted)).
-		WithOptions(controller.Options{RateLimiter: queue.RateLimiter()}).
+		WithOptions(r.Waker.Options(1)).
 		Complete(r)
 }

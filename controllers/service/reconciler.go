@@ -72,7 +72,7 @@ func (r *Reconciler[T, P, C]) SetupWithManager(manager ctrl.Manager) error {
 		For(P(new(T)), builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
 		WatchesRawSource(r.Waker.Door(string(r.kind.traits().kind))).
-		WithOptions(queue.Options(queue.LimitOfChecks)).
+		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOfChecks))).
 		Complete(r)
 }
 

@@ -41,10 +41,11 @@ const patience = 2 * time.Minute
 const longest = 5 * patience
 
 // What is waited for is checked this often; but what takes long to check, as on a busy machine, no oftener than that this is a
-// fifth of the time.
+// fifth of the time, and never less often than that patience allows for many checks.
 const (
-	often  = 50 * time.Millisecond
-	seldom = 4
+	often   = 50 * time.Millisecond
+	seldom  = 4
+	longGap = 2 * time.Second
 )
 
 // Server is a running API server.
@@ -155,7 +156,7 @@ func Eventually(t *testing.T, check func(context.Context) error) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(max(often, seldom*time.Since(began))):
+		case <-time.After(min(max(often, seldom*time.Since(began)), longGap)):
 		}
 		if ctx.Err() != nil || time.Since(since) > patience {
 			t.Fatalf("waited %s in vain: %v", time.Since(since).Round(time.Second), last)

@@ -196,7 +196,20 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	for _, p := range announced {
 		e.begin(ctx, turn, settled, p, e.publish)
 	}
+	if e.someAreDue(settled) { // they stand in no line yet, and what is under way may take long
+		now := e.Clock.Now()
+		return queue.RequeueAt(now, now), nil
+	}
 	return e.otherDeliveries(settled), nil
+}
+
+// someAreDue reports whether an item has deliveries that are due now, beside those that are under way.
+func (e *Engine) someAreDue(item *v1alpha1.FeedItem) bool {
+	now := e.Clock.Now()
+	return slices.ContainsFunc(item.Status.Deliveries, func(row v1alpha1.Delivery) bool {
+		at, open := lifecycle.Due(&row, now)
+		return open && !at.After(now) && !e.Work.UnderWay(item, row.Destination)
+	})
 }
 
 // intendIfFree adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn

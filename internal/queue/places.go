@@ -41,10 +41,15 @@ var LimitOfChecks = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
 // LimitOfEvents is how many events are on their way at once: each destination gets one after the other.
 var LimitOfEvents = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
 
-// Options lets a controller have a worker for each place, and some for those who find none.
-func Options(limit schedule.Limit) controller.Options {
+// WorkersFor is how many workers a controller has: one for each place, and some for those who find none.
+func WorkersFor(limit schedule.Limit) int {
 	const parking = 16
-	return controller.Options{MaxConcurrentReconciles: limit.Slots() + parking, RateLimiter: RateLimiter()}
+	return limit.Slots() + parking
+}
+
+// Options are those of a controller with so many workers.
+func (w *Waker) Options(workers int) controller.Options {
+	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: RateLimiter(), NewQueue: w.NewQueue}
 }
 
 // longestRequeueDelay is the longest wait before a key is looked at again after an error. Most errors are those of an API server that

@@ -28,6 +28,9 @@ const wakePriority = 10
 // It keeps the keys that are woken before that controller has started.
 type Waker struct {
 	Items, Sources, Providers, Destinations, Batches, Events Source
+
+	// NewQueue makes the queues of the controllers, where time does not pass by the machine's timers; nil for those of controller-runtime.
+	NewQueue func(controller string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // Wake queues a key of the schedule. It never blocks.

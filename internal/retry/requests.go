@@ -5,6 +5,7 @@ package retry
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/queue"
 )
 
 // Asked is when what had failed was last to be retried: by a request, and with new credentials.
@@ -26,6 +28,11 @@ func Asked(object client.Object) []time.Time {
 	}
 	return nil
 }
+
+// AskedNow lets through what a person has asked to have retried just now, or whose refused credentials were replaced.
+var AskedNow = queue.Updated(func(before, after client.Object) bool {
+	return !slices.EqualFunc(Asked(before), Asked(after), time.Time.Equal)
+})
 
 // RequestsFor are those that may concern an item, or an attempt at it that has failed at providers.
 func RequestsFor(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.RetryRequests {
