@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -153,18 +154,9 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 		return nil, err
 	}
 	made := &draft{}
-	for _, cached := range waiting {
-		if len(made.Members) == live.Batch().Items() {
-			break
-		}
-		err := b.add(ctx, made, cached, live, line, room)
-		if len(made.Members) > 0 && (errors.Is(err, batch.ErrTooLarge) || errors.Is(err, budget.ErrFull)) {
-			break // the others go in another one
-		}
-		if err != nil {
-			release(made.prepared)
-			return nil, err
-		}
+	if err := b.fill(ctx, made, waiting, live, line, room); err != nil {
+		release(made.prepared)
+		return nil, err
 	}
 	for len(made.Members) > 0 {
 		packed, err := batch.Pack(made.records)
@@ -187,13 +179,58 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 	return nil, nil
 }
 
-// add reads an item and adds it to a batch, unless it goes another way.
-func (b *Batcher) add(ctx context.Context, made *draft, cached *v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line,
+// readersAtOnce is how many items are read at once, and so how many are in memory as a whole.
+const readersAtOnce = 8
+
+// fill adds items to a batch, first come first, until it is full.
+func (b *Batcher) fill(ctx context.Context, made *draft, waiting []*v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line,
 	room *budget.Room,
 ) error {
-	item := &v1alpha1.FeedItem{}
-	if err := b.Live.Get(ctx, client.ObjectKeyFromObject(cached), item); err != nil || item.UID != cached.UID || !b.waits(item, live) {
-		return client.IgnoreNotFound(err)
+	for some := range slices.Chunk(waiting, readersAtOnce) {
+		items, err := b.read(ctx, some)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			if len(made.Members) == live.Batch().Items() {
+				return nil
+			}
+			err := b.add(ctx, made, item, live, line, room)
+			if len(made.Members) > 0 && (errors.Is(err, batch.ErrTooLarge) || errors.Is(err, budget.ErrFull)) {
+				return nil // the others go in another one
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// read returns what the API server has of items of the cache, in their order, and leaves out those that are gone.
+func (b *Batcher) read(ctx context.Context, cached []*v1alpha1.FeedItem) ([]*v1alpha1.FeedItem, error) {
+	items, failed := make([]*v1alpha1.FeedItem, len(cached)), make([]error, len(cached))
+	var readers sync.WaitGroup
+	for i, known := range cached {
+		readers.Go(func() {
+			item := &v1alpha1.FeedItem{}
+			if err := b.Live.Get(ctx, client.ObjectKeyFromObject(known), item); err != nil {
+				failed[i] = client.IgnoreNotFound(err)
+			} else if item.UID == known.UID {
+				items[i] = item
+			}
+		})
+	}
+	readers.Wait()
+	return slices.DeleteFunc(items, func(item *v1alpha1.FeedItem) bool { return item == nil }), errors.Join(failed...)
+}
+
+// add adds a live item to a batch, unless it goes another way.
+func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line,
+	room *budget.Room,
+) error {
+	if !b.waits(item, live) {
+		return nil
 	}
 	prepared, err := b.Items.Prepare(ctx, item, line)
 	if err != nil || prepared == nil {
