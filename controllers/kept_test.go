@@ -58,8 +58,8 @@ func (w *world) refuses(with metav1.Status, in string) *refusals {
 func (w *world) last(r *refusals) {
 	w.t.Helper()
 	w.untilGivenUp(r)
-	for range 120 {
-		w.clock.Step(time.Second)
+	for range 24 {
+		w.clock.Step(5 * time.Second)
 	}
 	w.lookAtItems("news")
 	w.untilGivenUp(r)

@@ -43,7 +43,7 @@ const longest = 5 * patience
 // What is waited for is checked this often; but what takes long to check, as on a busy machine, no oftener than that this is a
 // fifth of the time, and never less often than that patience allows for many checks.
 const (
-	often   = 50 * time.Millisecond
+	often   = 20 * time.Millisecond
 	seldom  = 4
 	longGap = 2 * time.Second
 )
