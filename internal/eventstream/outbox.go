@@ -223,9 +223,14 @@ func (o *Outbox) Sent(to types.NamespacedName, of types.UID) {
 	o.settle(to, of, func(*box, Event) (again bool) { return false })
 }
 
-// Refused notes that it never will.
-func (o *Outbox) Refused(to types.NamespacedName, of types.UID) {
-	o.settle(to, of, func(b *box, _ Event) (again bool) { b.losses.Refused++; return false })
+// Refused notes that it never will, and returns whether that is the first loss of those that are not told yet.
+func (o *Outbox) Refused(to types.NamespacedName, of types.UID) (first bool) {
+	o.settle(to, of, func(b *box, _ Event) (again bool) {
+		first = b.losses.Sum() == 0
+		b.losses.Refused++
+		return false
+	})
+	return first
 }
 
 // PutBack has it sent again, as if nothing had been tried.
