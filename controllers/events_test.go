@@ -214,6 +214,44 @@ func TestAReceiverOfEventsThatHangsHoldsUpNoItem(t *testing.T) {
 	}
 }
 
+// R3.11, R3.13: when the operator stops, receivers of one namespace that hang keep no other namespace from getting its last events.
+func TestReceiversThatHangKeepNoOtherNamespaceFromItsLastEvents(t *testing.T) {
+	t.Parallel()
+	const greedy, modest = 60, 6
+	w := newWorld(t)
+	w.stop()
+	other := &world{t: t, client: w.client, namespace: apiServer().Namespace(t), clock: w.clock}
+	w.others = []string{other.namespace}
+	w.start()
+	other.lookAt = w.lookAt
+	hang := func(p *webhooktest.Pending) bool { p.Hang(); return true }
+	hangs, waits := w.webhook(), [modest]*webhooktest.Server{}
+	hangs.OnRequest(hang)
+	for i := range greedy {
+		w.webhookTo(fmt.Sprint("hangs-", i), hangs.URL, patient, getsEvents())
+	}
+	for i := range waits {
+		waits[i] = w.webhook()
+		waits[i].OnRequest(hang)
+		other.webhookTo(fmt.Sprint("waits-", i), waits[i].URL, patient, getsEvents())
+	}
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	for _, namespace := range []*world{w, other} {
+		namespace.source("news", web.FeedURL())
+		namespace.untilItems("news", allProcessed(1))
+	}
+	for i := range waits {
+		waits[i].OnRequest(nil)
+	}
+	w.stop()
+	for i := range waits {
+		if got := len(waits[i].Taken()); got == 0 {
+			t.Errorf("the receiver %d of the other namespace has got nothing", i)
+		}
+	}
+}
+
 // R3.11, R3.8, R5.6: refused credentials end the requests, and nothing but the receiver learns them; with a new Secret, what has waited arrives.
 func TestEventsWaitForCredentialsThatAreTaken(t *testing.T) {
 	t.Parallel()
@@ -303,6 +341,36 @@ func TestEventsThatFailAreRepeated(t *testing.T) {
 	w.stop()
 	if keys[refused] != 1 || keys[fails] != 2 || len(keys) != 6 {
 		t.Errorf("%q was refused, %q has failed: %v", refused, fails, keys)
+	}
+}
+
+// R3.11, R3.13: a receiver that refuses all it gets, of many, does not fill the log of those who run the operator with it: that is said once in a while.
+func TestAReceiverThatRefusesAllEventsDoesNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	const items, each = 6, 6
+	log := &logged{}
+	w := newWorld(t, func(w *world) { w.log = zap.New(zap.WriteTo(log)) })
+	server := w.webhook()
+	server.OnRequest(func(p *webhooktest.Pending) bool {
+		p.Answer(http.StatusBadRequest, "application/json", `{"error":"no such topic"}`)
+		return true
+	})
+	w.webhookTo("ops", server.URL, getsEvents())
+	web := feedtest.New(t)
+	web.List(web.Entries("news", items)...)
+	w.source("news", web.FeedURL())
+	w.untilItems("news", allProcessed(items))
+	await(t, func() error {
+		if got := server.Requests(); got < items*each {
+			w.clock.Step(time.Second)
+			w.lookAtEvents("ops")
+			return fmt.Errorf("%d events were refused", got)
+		}
+		return nil
+	})
+	w.stop()
+	if n := strings.Count(log.text(), `"msg":"Event refused"`); n < 1 || n > 2 || !strings.Contains(log.text(), "no such topic") {
+		t.Errorf("of %d refusals, %d are in the log", items*each, n)
 	}
 }
 

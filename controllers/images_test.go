@@ -255,6 +255,40 @@ func TestAPauseThatIsAskedForAtTheUploadHoldsThePost(t *testing.T) {
 	}
 }
 
+// R3.4, R4.1: a server that has taken an image, and wants a pause while it works on that, does not get it once more after each pause.
+func TestAnImageThatWasTakenIsNotUploadedAgainAfterAPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.mastodon(func(o *mastodontest.Options) { o.ImageChecks = 1 })
+	var asked atomic.Int32
+	server.OnRequest(func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/media/") || r.Header.Get("Inside") != "" {
+			return false
+		}
+		asked.Add(1)
+		inside := r.Clone(r.Context())
+		inside.RequestURI, inside.URL.Scheme, inside.URL.Host = "", "http", r.Host
+		inside.Header.Set("Inside", "yes")
+		if done, err := http.DefaultClient.Do(inside); err == nil { // it goes on with its work
+			_ = done.Body.Close()
+		}
+		rw.Header().Set("Retry-After", "600")
+		refusing(429, "Too many requests")(rw)
+		return true
+	})
+	w.postsIllustrated(server, illustrated(t, `<enclosure url="HERE/image.png" type="image/png"/>`, ""))
+	w.timePasses(func() error {
+		if asked.Load() == 0 {
+			return errNotYet
+		}
+		return nil
+	})
+	w.untilItem("news", hasFailed("press", 1))
+	if row, post := w.untilPosted(server); server.Count(toUpload) != 1 || asked.Load() != 1 || len(post.Images) != 1 {
+		t.Errorf("it was uploaded %d times; the post shows %d images, and the item says %+v", server.Count(toUpload), len(post.Images), row)
+	}
+}
+
 // R3.8: a token that is refused at the upload closes the destination, and nothing is posted with it.
 func TestATokenThatIsRefusedAtTheUploadClosesTheDestination(t *testing.T) {
 	t.Parallel()

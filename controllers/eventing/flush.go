@@ -19,18 +19,25 @@ import (
 // flushTime is how long the operator goes on sending events when it stops: the last ones say how things ended.
 const flushTime = 3 * time.Second
 
-// Flush sends what waits, as far as that is possible within flushTime. It is for when nothing else is under way any more.
+// Flush sends what waits, as far as that is possible within flushTime. It is for when nothing else is under way any more. Each namespace has its share of
+// the places, and one at least: those who hang must not hold all of them until the time is up.
 func (r *Reconciler) Flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
-	var sending sync.WaitGroup
-	places := make(chan struct{}, queue.LimitOfEvents.Slots())
+	tenants := map[string][]types.NamespacedName{}
 	for _, to := range r.Outbox.Waiting() {
-		sending.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			r.flush(ctx, to)
-		})
+		tenants[to.Namespace] = append(tenants[to.Namespace], to)
+	}
+	var sending sync.WaitGroup
+	for _, theirs := range tenants {
+		places := make(chan struct{}, max(queue.LimitOfEvents.Slots()/len(tenants), 1))
+		for _, to := range theirs {
+			sending.Go(func() {
+				places <- struct{}{}
+				defer func() { <-places }()
+				r.flush(ctx, to)
+			})
+		}
 	}
 	sending.Wait()
 }

@@ -49,7 +49,9 @@ func (r *Reconciler) send(ctx context.Context, described *v1alpha1.FeedDestinati
 	case replaced, failed.Category == v1alpha1.CategoryAuth, failed.Category == v1alpha1.CategoryRateLimit, failed.Type == failure.TypeGone:
 		r.Outbox.PutBack(to, of) // the event has nothing to do with it
 	case failed.Category == v1alpha1.CategoryValidation:
-		r.Outbox.Refused(to, of)
+		if first := r.Outbox.Refused(to, of); !first { // a namespace may have thousands that refuse all they get, and each item some ten events
+			log = log.V(1)
+		}
 		log.Info("Event refused", "severity", "warning", "event", event.ID, "error", failed.Error())
 	default:
 		r.Outbox.Failed(to, of, r.Clock.Now())

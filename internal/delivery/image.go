@@ -66,6 +66,9 @@ func (p *post) illustrate(ctx context.Context, e *Engine, item *v1alpha1.FeedIte
 	case err == nil:
 		p.image = &v1alpha1.DeliveryImage{ID: id}
 	case failed.Status == http.StatusUnauthorized, failed.Category == v1alpha1.CategoryRateLimit:
+		if id != "" && failed.Status != http.StatusUnauthorized { // the server has it: it is not to get it again after each pause
+			p.image = &v1alpha1.DeliveryImage{ID: id}
+		}
 		outcome := p.failed(failed, e.Clock.Now())
 		if e.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, failed) {
 			outcome = lifecycle.DeliveryOutcome{Again: true}
@@ -96,8 +99,8 @@ type Images struct {
 	Pictures *picture.Fetcher
 }
 
-// upload fetches the image of an item and gives it to its destination. It returns its ID there when it can be used. A failure of the category RateLimit is
-// the destination's, never that of the host of the image.
+// upload fetches the image of an item and gives it to its destination. It returns its ID there when it can be used; with an error, where the server has
+// taken it and only whether it can be used is not known. A failure of the category RateLimit is the destination's, never that of the host of the image.
 func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (id string, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -142,6 +145,7 @@ func (i *Images) fetch(ctx context.Context, item *v1alpha1.FeedItem, p *post, li
 	}
 	turn := i.Schedule.Enter("image/" + string(item.UID) + "/" + p.Destination)
 	defer turn.Leave()
+	began := i.Clock.Now()
 	for waited := time.Duration(0); ; {
 		wait := time.Second
 		if taken, free := turn.Try(deliveryRank(item), queue.Only(schedule.Host(host))); free {
@@ -156,7 +160,8 @@ func (i *Images) fetch(ctx context.Context, item *v1alpha1.FeedItem, p *post, li
 				wait = max(until.Sub(i.Clock.Now()), time.Millisecond)
 			}
 		}
-		if waited += wait; waited > imagePatience || !i.pause(ctx, wait) {
+		// What a download took that found no room in the end counts, too: a host that is slow could be asked ten times else.
+		if waited += wait; max(waited, i.Clock.Since(began)+wait) > imagePatience || !i.pause(ctx, wait) {
 			return nil, "", err
 		}
 	}

@@ -4,6 +4,7 @@
 package eventstream
 
 import (
+	"container/heap"
 	"slices"
 	"sync"
 	"time"
@@ -37,16 +38,26 @@ type Outbox struct {
 
 	mu      sync.Mutex
 	boxes   map[types.NamespacedName]*box
-	tenants map[string]int // bytes, by namespace
+	tenants map[string]*tenant // by namespace: those that have a box
 	bytes   int
+}
+
+// tenant is a namespace with its boxes.
+type tenant struct {
+	bytes int
+	boxes byWaiting
 }
 
 // box is what waits for one destination.
 type box struct {
+	key       types.NamespacedName
 	of        types.UID
+	tenant    *tenant
+	at        int     // among the boxes of the tenant
 	waiting   []Event // oldest first
 	underWay  *Event  // was taken, and is older than all that waits
-	bytes     int
+	bytes     int     // of all that is in it
+	droppable int     // of what waits
 	notBefore time.Time
 	losses    Losses // not told yet
 	toldAt    time.Time
@@ -65,7 +76,7 @@ func (l Losses) Sum() int64 { return l.NoRoom + l.Refused }
 
 // NewOutbox makes an empty one, which keeps so many bytes for each destination.
 func NewOutbox(each int) *Outbox {
-	return &Outbox{each: each, all: AllTimes * each, boxes: map[types.NamespacedName]*box{}, tenants: map[string]int{}}
+	return &Outbox{each: each, all: AllTimes * each, boxes: map[types.NamespacedName]*box{}, tenants: map[string]*tenant{}}
 }
 
 // Put adds an event for a destination, and returns which destinations are to be looked at for that: those that have something to be sent or
@@ -78,22 +89,22 @@ func (o *Outbox) Put(to types.NamespacedName, of types.UID, event Event) (wake [
 		wake = append(wake, to)
 	}
 	b.waiting = append(b.waiting, event)
-	o.weigh(to, b, weight(event))
-	lose := func(from types.NamespacedName, b *box) {
-		if b.losses.Sum() == 0 && !slices.Contains(wake, from) {
-			wake = append(wake, from)
+	o.weigh(b, weight(event), weight(event))
+	lose := func(from *box) {
+		if from.losses.Sum() == 0 && !slices.Contains(wake, from.key) {
+			wake = append(wake, from.key)
 		}
-		o.dropOldest(from, b)
+		o.dropOldest(from)
 	}
 	for b.bytes > o.each && len(b.waiting) > 0 {
-		lose(to, b)
+		lose(b)
 	}
 	for o.bytes > o.all {
-		from, fattest := o.fattest()
+		fattest := o.fattest()
 		if fattest == nil {
 			break
 		}
-		lose(from, fattest)
+		lose(fattest)
 	}
 	return wake
 }
@@ -106,38 +117,74 @@ func (o *Outbox) boxOf(to types.NamespacedName, of types.UID) *box {
 		b = nil
 	}
 	if b == nil {
-		b = &box{of: of}
+		whose := o.tenants[to.Namespace]
+		if whose == nil {
+			whose = &tenant{}
+			o.tenants[to.Namespace] = whose
+		}
+		b = &box{key: to, of: of, tenant: whose}
 		o.boxes[to] = b
+		heap.Push(&whose.boxes, b)
 	}
 	return b
 }
 
-// fattest is the largest box of the namespace that has the most, among those from which something can be dropped.
-func (o *Outbox) fattest() (at types.NamespacedName, found *box) {
-	most := 0
-	for key, b := range o.boxes {
-		switch size := o.tenants[key.Namespace]; {
-		case len(b.waiting) == 0 || found != nil && size < most:
-		case found == nil || size > most || key.Namespace == at.Namespace && b.bytes > found.bytes:
-			at, found, most = key, b, size
+// fattest is the box in which most waits of the namespace that has the most, among those from which something can be dropped. It looks at no
+// box but the first of each namespace: one may have thousands of destinations, and each event of an item is put into all of them.
+func (o *Outbox) fattest() *box {
+	var most *tenant
+	for _, whose := range o.tenants {
+		if whose.boxes[0].droppable > 0 && (most == nil || whose.bytes > most.bytes) {
+			most = whose
 		}
 	}
-	return at, found
+	if most == nil {
+		return nil
+	}
+	return most.boxes[0]
 }
 
-func (o *Outbox) dropOldest(from types.NamespacedName, b *box) {
-	o.weigh(from, b, -weight(b.waiting[0]))
+func (o *Outbox) dropOldest(b *box) {
+	bytes := weight(b.waiting[0])
 	b.waiting[0] = Event{} // what is left of the slice holds no text
 	b.waiting = b.waiting[1:]
 	b.losses.NoRoom++
+	o.weigh(b, -bytes, -bytes)
 }
 
-func (o *Outbox) weigh(of types.NamespacedName, b *box, bytes int) {
+// weigh notes that so many bytes more are in a box, and so many more wait in it.
+func (o *Outbox) weigh(b *box, bytes, droppable int) {
 	b.bytes += bytes
+	b.tenant.bytes += bytes
 	o.bytes += bytes
-	if o.tenants[of.Namespace] += bytes; o.tenants[of.Namespace] == 0 {
-		delete(o.tenants, of.Namespace)
-	}
+	b.droppable += droppable
+	heap.Fix(&b.tenant.boxes, b.at)
+}
+
+// byWaiting is a heap of boxes (container/heap): the one in which most waits is the first.
+type byWaiting []*box
+
+func (h byWaiting) Len() int           { return len(h) }
+func (h byWaiting) Less(i, j int) bool { return h[i].droppable > h[j].droppable }
+
+func (h byWaiting) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+// Push is for container/heap.
+func (h *byWaiting) Push(b any) {
+	added := b.(*box)
+	added.at = len(*h)
+	*h = append(*h, added)
+}
+
+// Pop is for container/heap.
+func (h *byWaiting) Pop() any {
+	last := (*h)[len(*h)-1]
+	(*h)[len(*h)-1] = nil
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
 func weight(event Event) int { return len(event.ID) + len(event.Body) + overhead }
@@ -167,6 +214,7 @@ func (o *Outbox) Take(to types.NamespacedName, of types.UID) (Event, bool) {
 	taken := b.waiting[0]
 	b.waiting[0] = Event{}
 	b.waiting, b.underWay = b.waiting[1:], &taken
+	o.weigh(b, 0, -weight(taken))
 	return taken, true
 }
 
@@ -175,9 +223,14 @@ func (o *Outbox) Sent(to types.NamespacedName, of types.UID) {
 	o.settle(to, of, func(*box, Event) (again bool) { return false })
 }
 
-// Refused notes that it never will.
-func (o *Outbox) Refused(to types.NamespacedName, of types.UID) {
-	o.settle(to, of, func(b *box, _ Event) (again bool) { b.losses.Refused++; return false })
+// Refused notes that it never will, and returns whether that is the first loss of those that are not told yet.
+func (o *Outbox) Refused(to types.NamespacedName, of types.UID) (first bool) {
+	o.settle(to, of, func(b *box, _ Event) (again bool) {
+		first = b.losses.Sum() == 0
+		b.losses.Refused++
+		return false
+	})
+	return first
 }
 
 // PutBack has it sent again, as if nothing had been tried.
@@ -206,10 +259,11 @@ func (o *Outbox) settle(to types.NamespacedName, of types.UID, how func(*box, Ev
 	if b == nil || b.of != of || b.underWay == nil {
 		return
 	}
-	if how(b, *b.underWay) {
+	if bytes := weight(*b.underWay); how(b, *b.underWay) {
 		b.waiting = slices.Insert(b.waiting, 0, *b.underWay)
+		o.weigh(b, 0, bytes)
 	} else {
-		o.weigh(to, b, -weight(*b.underWay))
+		o.weigh(b, -bytes, 0)
 	}
 	b.underWay = nil
 }
@@ -260,8 +314,13 @@ func (o *Outbox) Forget(to types.NamespacedName) {
 }
 
 func (o *Outbox) forget(to types.NamespacedName) {
-	if b := o.boxes[to]; b != nil {
-		o.weigh(to, b, -b.bytes)
-		delete(o.boxes, to)
+	b := o.boxes[to]
+	if b == nil {
+		return
+	}
+	o.weigh(b, -b.bytes, -b.droppable)
+	delete(o.boxes, to)
+	if heap.Remove(&b.tenant.boxes, b.at); len(b.tenant.boxes) == 0 {
+		delete(o.tenants, to.Namespace)
 	}
 }

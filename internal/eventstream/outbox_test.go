@@ -5,6 +5,7 @@ package eventstream_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,31 @@ func TestATenantLosesNothingToOthers(t *testing.T) {
 	}
 	if left != 150 {
 		t.Errorf("the other has %d", left)
+	}
+}
+
+// R3.11, R3.13: what it takes to put an event in does not grow with the destinations of a namespace: with what would look at all of them each time,
+// this would go on for a quarter of an hour, in which nobody else could put anything in.
+func TestManyDestinationsTakeNoLongerThanFew(t *testing.T) {
+	t.Parallel()
+	const destinations, each = 100_000, 5
+	box := eventstream.NewOutbox(eventstream.EachBytes)
+	fill(box, to("modest", "m"), 10)
+	event := sized("x")
+	for range each {
+		for i := range destinations {
+			box.Put(to("greedy", strconv.Itoa(i)), "1", event)
+		}
+	}
+	left := 0
+	for i := range destinations {
+		left += len(drained(box, to("greedy", strconv.Itoa(i)), "1"))
+	}
+	if most := eventstream.AllTimes*eventstream.EachBytes/1000 - 10; left != most {
+		t.Errorf("%d are left of %d that have room", left, most)
+	}
+	if got := drained(box, to("modest", "m"), "1"); len(got) != 10 {
+		t.Errorf("the other has %d", len(got))
 	}
 }
 
