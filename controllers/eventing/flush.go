@@ -19,6 +19,9 @@ import (
 // flushTime is how long the operator goes on sending events when it stops: the last ones say how things ended.
 const flushTime = 3 * time.Second
 
+// mostAtTheEnd is how many requests are made at once then, however many namespaces there are.
+const mostAtTheEnd = 128
+
 // Flush sends what waits, as far as that is possible within flushTime. It is for when nothing else is under way any more. Each namespace has its share of
 // the places, and one at least: those who hang must not hold all of them until the time is up.
 func (r *Reconciler) Flush(ctx context.Context) {
@@ -29,12 +32,15 @@ func (r *Reconciler) Flush(ctx context.Context) {
 		tenants[to.Namespace] = append(tenants[to.Namespace], to)
 	}
 	var sending sync.WaitGroup
+	all := make(chan struct{}, mostAtTheEnd)
 	for _, theirs := range tenants {
 		places := make(chan struct{}, max(queue.LimitOfEvents.Slots()/len(tenants), 1))
 		for _, to := range theirs {
 			sending.Go(func() {
 				places <- struct{}{}
 				defer func() { <-places }()
+				all <- struct{}{}
+				defer func() { <-all }()
 				r.flush(ctx, to)
 			})
 		}
