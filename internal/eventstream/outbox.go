@@ -174,7 +174,7 @@ func (h byWaiting) Swap(i, j int) {
 
 // Push is for container/heap.
 func (h *byWaiting) Push(b any) {
-	added := b.(*box)
+	added := b.(*box) //nolint:forcetypeassert // only boxes are pushed
 	added.at = len(*h)
 	*h = append(*h, added)
 }
