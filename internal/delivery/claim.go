@@ -50,7 +50,9 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		wants = p.mayPost(ctx, e, item, source)
+		if wants = p.mayPost(ctx, e, item, source); !p.Unchanged(ctx, e.Client, e.Services, item.Namespace) {
+			p.image = nil // it may be at another server than the next attempt
+		}
 	}
 	source = wants
 	before := item.DeepCopy()
@@ -150,6 +152,9 @@ func (e *Engine) claimPost(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
 		}
 		if !mine {
 			return false
+		}
+		if !p.Images { // they were turned off since it was uploaded
+			row.Image = nil
 		}
 		lifecycle.Intend(item, p.Destination, destination.TextHash(p.publication), p.Timeout, now)
 		return true

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/destination"
@@ -76,6 +77,7 @@ func (p *post) illustrate(ctx context.Context, e *Engine, item *v1alpha1.FeedIte
 		p.notUploaded = &outcome
 	default:
 		p.image = p.withoutImage(ctx, err, e.Clock.Now())
+		p.imageMayCome = failed.Category == v1alpha1.CategoryNetwork || failed.Category == v1alpha1.CategoryAPI
 	}
 	return true
 }
@@ -87,9 +89,14 @@ func (p *post) withoutImage(ctx context.Context, err error, now time.Time) *v1al
 	return &v1alpha1.DeliveryImage{Message: conditions.Cut("The post has no image: "+said, maxImageMessage)}
 }
 
-// imageRefused is withoutImage for a post that was refused with its image: the server may not have it any more.
-func (p *post) imageRefused(ctx context.Context, err error, now time.Time) *v1alpha1.DeliveryImage {
-	return p.withoutImage(ctx, failure.Wrap(v1alpha1.CategoryValidation, "", "It was refused with one. "+failure.Classify(err).Message, err), now)
+// imageRefused notes that a post was refused with its image. One of an earlier attempt may be gone by now, or be at the server that the destination
+// posted to then: it is uploaded once more. One that was uploaded just now is left out.
+func (p *post) imageRefused(ctx context.Context, outcome *lifecycle.DeliveryOutcome, err error, now time.Time) {
+	if outcome.Again = true; p.image == nil {
+		outcome.ImageAgain = true
+		return
+	}
+	outcome.Image = p.withoutImage(ctx, failure.Wrap(v1alpha1.CategoryValidation, "", "It was refused with one. "+failure.Classify(err).Message, err), now)
 }
 
 // Images gives the images of items to destinations.
@@ -116,7 +123,8 @@ func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (
 		return "", failure.Wrap(v1alpha1.CategoryValidation, failed.Type, failed.Message, err)
 	}
 	to, _ := p.Publisher.Destination.(destination.Illustrator) // illustrated has seen that it is one
-	began := i.Clock.Now()
+	began := apiclock.PassedBy(i.Clock)                        // a clock that is set meanwhile neither ends this nor prolongs it
+	left := func() time.Duration { return p.Timeout - (apiclock.PassedBy(i.Clock) - began) }
 	calling, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	id, ready, err := to.Upload(calling, destination.Image{
@@ -124,10 +132,10 @@ func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (
 	})
 	room.Release() // nothing of it is held while the server works on it
 	for wait := time.Second; err == nil && !ready; wait *= 2 {
-		if wait > time.Second<<imageChecks || !i.pause(ctx, wait) || i.Clock.Since(began) >= p.Timeout {
+		if wait > time.Second<<imageChecks || !i.pause(ctx, wait) || left() <= 0 {
 			return "", failure.New(v1alpha1.CategoryAPI, failure.TypeTimeout, "The server had not finished its work on the image in time.")
 		}
-		asking, cancel := context.WithTimeout(ctx, p.Timeout-i.Clock.Since(began))
+		asking, cancel := context.WithTimeout(ctx, left())
 		ready, err = to.Uploaded(asking, id)
 		cancel()
 	}

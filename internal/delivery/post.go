@@ -38,6 +38,8 @@ type post struct {
 	// uploaded for a reason that keeps the post from being made, too.
 	image       *v1alpha1.DeliveryImage
 	notUploaded *lifecycle.DeliveryOutcome
+	// imageMayCome is set where it could not be uploaded for a reason that may pass.
+	imageMayCome bool
 	// calls of this intent that have failed, and how long was waited between them.
 	calls  int
 	waited time.Duration

@@ -131,7 +131,7 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 			ctrl.LoggerFrom(ctx).Info("Duplicate data detected: the receiver had it already", "severity", "warning", "destination", p.Destination, "key", row.Key)
 		}
 	case publication.ImageID != "" && p.repeated == 0 && destination.MayBlameImage(err):
-		outcome.Again, outcome.Image = true, p.imageRefused(ctx, err, e.Clock.Now())
+		p.imageRefused(ctx, outcome, err, e.Clock.Now())
 		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
 	case again:
 		outcome.Again = true
@@ -143,6 +143,7 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 			wait = e.waitInPlace(item, p, failure.Classify(err))
 		}
 		outcome.Uncertain = uncertain || p.repeated > 0
+		outcome.ImageAgain = p.imageMayCome // the server was away for both
 		if wait > 0 {
 			e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
 		}

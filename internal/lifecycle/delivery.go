@@ -148,6 +148,8 @@ type DeliveryOutcome struct {
 	// Again is set if nothing was done that counts. Image is what has become of the image; nil: nothing else than is known.
 	Again bool
 	Image *v1alpha1.DeliveryImage
+	// ImageAgain means that what is known of the image does not hold for the next attempt, which uploads it.
+	ImageAgain bool
 	// RetryRequests that are known when the attempt ends: it serves them.
 	RetryRequests RetryRequests
 }
@@ -162,7 +164,9 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 	}
 	before := *row
 	outcome.noteRepetitions(row)
-	row.Image = cmp.Or(outcome.Image, row.Image)
+	if row.Image = cmp.Or(outcome.Image, row.Image); outcome.ImageAgain {
+		row.Image = nil
+	}
 	switch {
 	case outcome.Posted:
 		made(row, outcome, now)
