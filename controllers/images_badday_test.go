@@ -179,7 +179,7 @@ func TestAnImageIsNotLostToAServerThatIsAway(t *testing.T) {
 // untilThereArePosts lets time pass until something is posted at a server.
 func (w *world) untilThereArePosts(server *mastodontest.Server) {
 	w.t.Helper()
-	w.timePassesBy(time.Second, func() error {
+	w.timePassesBy(10*time.Second, func() error {
 		if len(server.Posts()) == 0 {
 			return errNotYet
 		}

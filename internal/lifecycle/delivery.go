@@ -145,11 +145,9 @@ type DeliveryOutcome struct {
 	FirstAttempt *metav1.Time
 	// Dropped is set if it is not wanted any more.
 	Dropped bool
-	// Again is set if nothing was done that counts. Image is what has become of the image; nil: nothing else than is known.
-	Again bool
-	Image *v1alpha1.DeliveryImage
-	// ImageAgain means that what is known of the image does not hold for the next attempt, which uploads it.
-	ImageAgain bool
+	// Again is set if nothing was done that counts. Image is what has become of the image, if that is new; ImageAgain has it uploaded once more.
+	Again, ImageAgain bool
+	Image             *v1alpha1.DeliveryImage
 	// RetryRequests that are known when the attempt ends: it serves them.
 	RetryRequests RetryRequests
 }
@@ -177,9 +175,7 @@ func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy Del
 			row.Key = anotherKey(row.Key)
 		}
 		notPublished(row, item, policy, now)
-	case outcome.Unverifiable:
-		abandon(row, item, now)
-	case outcome.Protected && policy.spent(row, now):
+	case outcome.Unverifiable, outcome.Protected && policy.spent(row, now):
 		abandon(row, item, now)
 	case outcome.Protected:
 		row.NextRetryTime = repeatAt(row, item, policy)
