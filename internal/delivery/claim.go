@@ -50,9 +50,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		if wants = p.mayPost(ctx, e, item, source); !p.Unchanged(ctx, e.Client, e.Services, item.Namespace) {
-			p.image = nil // it may be at another server than the next attempt
-		}
+		wants = p.mayPost(ctx, e, item, source)
 	}
 	source = wants
 	before := item.DeepCopy()

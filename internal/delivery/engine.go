@@ -196,20 +196,14 @@ func (e *Engine) SettleAndPost(ctx context.Context, turn *schedule.Turn, item *v
 	for _, p := range announced {
 		e.begin(ctx, turn, settled, p, e.publish)
 	}
-	if e.someAreDue(settled) { // they stand in no line yet, and what is under way may take long
-		now := e.Clock.Now()
-		return queue.RequeueAt(now, now), nil
+	now := e.Clock.Now()
+	for i := range settled.Status.Deliveries {
+		row := &settled.Status.Deliveries[i]
+		if at, open := lifecycle.Due(row, now); open && !at.After(now) && !e.Work.UnderWay(settled, row.Destination) {
+			return queue.RequeueAt(now, now), nil // it stands in no line yet, and what is under way may take long
+		}
 	}
 	return e.otherDeliveries(settled), nil
-}
-
-// someAreDue reports whether an item has deliveries that are due now, beside those that are under way.
-func (e *Engine) someAreDue(item *v1alpha1.FeedItem) bool {
-	now := e.Clock.Now()
-	return slices.ContainsFunc(item.Status.Deliveries, func(row v1alpha1.Delivery) bool {
-		at, open := lifecycle.Due(&row, now)
-		return open && !at.After(now) && !e.Work.UnderWay(item, row.Destination)
-	})
 }
 
 // intendIfFree adds the intent of a post to an outcome, if it can be made at this moment, and returns what makes it; nil where its turn

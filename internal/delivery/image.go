@@ -79,6 +79,9 @@ func (p *post) illustrate(ctx context.Context, e *Engine, item *v1alpha1.FeedIte
 		p.image = p.withoutImage(ctx, err, e.Clock.Now())
 		p.imageMayCome = failed.Category == v1alpha1.CategoryNetwork || failed.Category == v1alpha1.CategoryAPI
 	}
+	if !p.Unchanged(ctx, e.Client, e.Services, item.Namespace) {
+		p.image = nil // it may be at another server than the next attempt
+	}
 	return true
 }
 
