@@ -23,8 +23,8 @@ var eventMutations = []mutation{
 	{
 		breaks: "where all is full, who has the least loses events",
 		file:   "internal/eventstream/outbox.go",
-		old:    "case found == nil || size > most",
-		now:    "case found == nil || size < most",
+		old:    "(most == nil || whose.bytes > most.bytes)",
+		now:    "(most == nil || whose.bytes < most.bytes)",
 		in:     "internal/eventstream",
 		tests:  []string{"TestATenantLosesNothingToOthers"},
 	},
