@@ -219,6 +219,7 @@ func TestAContextThatEnds(t *testing.T) {
 		"before the answer": {connected: true, handler: func(_ http.ResponseWriter, r *http.Request, end func()) {
 			end()
 			<-r.Context().Done()
+			panic(http.ErrAbortHandler) // whoever only returns has answered with 200
 		}},
 		"in the middle of the answer": {connected: true, handler: func(w http.ResponseWriter, r *http.Request, end func()) {
 			w.Header().Set("Content-Length", "100")
