@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,6 +57,9 @@ type Batcher struct {
 	Requests posting.Work
 	// Items makes what is sent of items, and writes what has become of them.
 	Items delivery.Batched
+
+	// readAhead is how many batches are being filled.
+	readAhead atomic.Int32
 
 	mu sync.Mutex
 	// known is what this process knows of the batches of each destination.

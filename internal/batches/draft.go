@@ -179,14 +179,23 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 	return nil, nil
 }
 
-// readersAtOnce is how many items are read at once, and so how many are in memory as a whole.
-const readersAtOnce = 8
+const (
+	// readersAtOnce is how many items are read at once for one batch, and so how many of it are in memory as a whole.
+	readersAtOnce = 8
+	// mostReadAhead is how many batches do that at the same time. Each of the others reads one item after the other: nobody waits for that.
+	mostReadAhead = 8
+)
 
 // fill adds items to a batch, first come first, until it is full.
 func (b *Batcher) fill(ctx context.Context, made *draft, waiting []*v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line,
 	room *budget.Room,
 ) error {
-	for some := range slices.Chunk(waiting, readersAtOnce) {
+	atOnce := 1
+	if b.readAhead.Add(1) <= mostReadAhead {
+		atOnce = readersAtOnce
+	}
+	defer b.readAhead.Add(-1)
+	for some := range slices.Chunk(waiting, atOnce) {
 		items, err := b.read(ctx, some)
 		if err != nil {
 			return err
