@@ -383,7 +383,7 @@ func TestSourcesOfOneFeedPostEachEntryOnce(t *testing.T) {
 	w.source("two", web.FeedURL(), postsTo("press"))
 	done := 0
 	for _, source := range []string{"one", "two"} {
-		for _, item := range w.untilItems(source, eachOf(n, func(item *v1alpha1.FeedItem) error {
+		for _, item := range w.itemsInTime(source, eachOf(n, func(item *v1alpha1.FeedItem) error {
 			return inPhase(v1alpha1.PhaseProcessed, item.Status.Reason)(item)
 		})) {
 			if inState("press", v1alpha1.DeliveryDone)(&item) == nil {
@@ -429,7 +429,7 @@ func TestAnEntryThatMayHaveBeenPostedIsNotPostedByAnotherSource(t *testing.T) {
 	w.lookAtItems("two")
 	w.clock.SetTime(item.Status.Deliveries[0].NextRetryTime.Time)
 	w.untilItem("one", inState("press", v1alpha1.DeliveryDone))
-	w.untilItem("two", inState("press", v1alpha1.DeliveryAlreadyPosted))
+	w.itemsInTime("two", eachOf(1, inState("press", v1alpha1.DeliveryAlreadyPosted)))
 	if err := onePostEach(server, "/articles/news-1"); err != nil {
 		t.Error(err)
 	}

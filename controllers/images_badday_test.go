@@ -26,8 +26,12 @@ const enclosedImage = `<enclosure url="HERE/image.png" type="image/png"/>`
 // R3.14, R4.4: while the API server takes no writes, the image of a post that could not be announced is not uploaded again and again; and the post shows it in the end.
 func TestAnImageIsNotUploadedForEachIntentThatIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]metav1.Status{
-		"a database that is full": {Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: "etcdserver: mvcc: database space exceeded"},
+	for name, refusal := range map[string]struct {
+		answer      metav1.Status
+		intentsOnly bool
+	}{
+		"a database that is full":            {answer: metav1.Status{Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: "etcdserver: mvcc: database space exceeded"}},
+		"a policy that refuses intents only": {metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "denied by a policy: no posts today"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,11 +40,11 @@ func TestAnImageIsNotUploadedForEachIntentThatIsRefused(t *testing.T) {
 			var refused atomic.Int32
 			var over atomic.Bool
 			w.onItemWrites(func(_ *http.Request, body string) *metav1.Status {
-				if over.Load() || !strings.Contains(body, `"state":"Intent"`) && server.Count(toUpload) == 0 {
+				if over.Load() || !strings.Contains(body, `"state":"Intent"`) && (refusal.intentsOnly || server.Count(toUpload) == 0) {
 					return nil
 				}
 				refused.Add(1)
-				return &answer
+				return &refusal.answer
 			})
 			w.postsIllustrated(server, illustrated(t, enclosedImage, ""))
 			began := time.Time{}

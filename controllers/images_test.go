@@ -6,6 +6,7 @@ package controllers_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -305,15 +306,23 @@ func TestATokenThatIsRefusedAtTheUploadClosesTheDestination(t *testing.T) {
 	}
 }
 
-// R4.4: an image that is gone when its post is made does not keep the post from being made, once, without it.
+// R4.4: an image that is gone when its post is made does not keep the post from being made, once, without it; and at once, also while the cache
+// shows the attempt before as one that may still be under way.
 func TestAPostWhoseImageIsGoneIsMadeWithoutIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server := w.mastodon()
-	var once atomic.Bool
+	open := func() {}
+	var attempts atomic.Int32
 	server.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/statuses") && !once.Swap(true) {
+		switch {
+		case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/statuses"):
+		case attempts.Add(1) == 1:
+			w.untilCacheShows("press", v1alpha1.DeliveryIntent)
+			open = w.faults.behind.close(t)
 			server.ForgetUploads()
+		default:
+			open()
 		}
 		return false
 	})
@@ -325,6 +334,21 @@ func TestAPostWhoseImageIsGoneIsMadeWithoutIt(t *testing.T) {
 	if requests := server.Count("POST /api/v1/statuses"); requests != 2 || server.Count(toUpload) != 1 {
 		t.Errorf("%d requests to post, after %d uploads", requests, server.Count(toUpload))
 	}
+}
+
+// untilCacheShows returns when the operator's cache shows the only item with a delivery in a state.
+func (w *world) untilCacheShows(destination string, state v1alpha1.DeliveryState) {
+	w.t.Helper()
+	apitest.Eventually(w.t, func(ctx context.Context) error {
+		var items v1alpha1.FeedItemList
+		if err := w.manager.GetClient().List(ctx, &items, client.InNamespace(w.namespace)); err != nil || len(items.Items) == 0 {
+			return errors.Join(err, errNotYet)
+		}
+		if row, err := rowTo(&items.Items[0], destination); err != nil || row.State != state {
+			return errors.Join(err, errNotYet)
+		}
+		return nil
+	})
 }
 
 // R4.4: a post that has failed for certain is made again with the image that is there already.

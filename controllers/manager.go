@@ -163,7 +163,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	posts := &delivery.Engine{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Schedule: plan, Waker: waker,
 		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Work: posting.Work{Background: apart}, Results: written,
-		Images: &delivery.Images{Clock: options.Clock, Schedule: plan, Pictures: picture.NewFetcher(options.Outbound)},
+		Images: delivery.NewImages(options.Clock, plan, picture.NewFetcher(options.Outbound)),
 	}
 	summaries := &attempt.Engine{
 		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Schedule: plan, Waker: waker, Web: web,

@@ -19,6 +19,10 @@ type (
 	byPriority = priorityqueue.PriorityQueue[reconcile.Request]
 )
 
+// byBoth is up to how long what waits in a clockQueue comes by the machine's timers, too: a test may set its clock just while it is worked out how
+// long something is to wait. What would have to wait for longer than that comes by the test's clock only: it shows who waits for what is over.
+const byBoth = 10 * time.Second
+
 // clockQueue is the queue of controller-runtime, but that what waits in it comes as soon as its time has passed by a clock: one that a
 // test sets, where minutes pass at once. The queue itself knows the machine's timers alone.
 type clockQueue struct {
@@ -46,9 +50,13 @@ func (q *clockQueue) AddWithOpts(options priorityqueue.AddOpts, keys ...reconcil
 		if each.RateLimited {
 			each.RateLimited, each.After = false, q.limiter.When(key)
 		}
-		q.byPriority.AddWithOpts(each, key)
-		if each.After <= 0 {
+		if each.After <= time.Millisecond { // at once, as queue.RequeueAt has it
+			each.After = 0
+			q.byPriority.AddWithOpts(each, key)
 			continue
+		}
+		if each.After <= byBoth {
+			q.byPriority.AddWithOpts(each, key)
 		}
 		after := each.After
 		each.After = 0

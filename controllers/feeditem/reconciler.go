@@ -70,6 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, &cached); err != nil {
 		if gone := client.IgnoreNotFound(err) == nil; gone {
 			r.Results.Kept.Drop(request.NamespacedName)
+			r.Results.TakeUnread(request.NamespacedName)
 			r.Writes.Forget(ctx, request.NamespacedName)
 		}
 		r.Attempts.Open.Drop(request.NamespacedName)
@@ -96,7 +97,8 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 	if step.Action == lifecycle.Rest {
 		r.Attempts.Open.Drop(name)
 	}
-	if done, result := r.Results.NothingToDo(cached, step); done {
+	unread := r.Results.TakeUnread(name)
+	if done, result := r.Results.NothingToDo(cached, step); done && !unread {
 		r.Deliveries.QueueForDestination(turn, cached)
 		return result, nil
 	}

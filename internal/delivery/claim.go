@@ -75,6 +75,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		return nil, err
 	}
 	p.endHold(item)
+	e.Images.written(item, p)
 	p.doubtResolved(true)
 	e.Observed.forgetEnded(item)
 	e.streamDelivery(history, item, p, p.decided)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -60,6 +61,9 @@ func (p *post) illustrate(ctx context.Context, e *Engine, item *v1alpha1.FeedIte
 	if !e.claimPost(item.DeepCopy(), source, p, unfit, decidedAt) { // it is not its turn
 		return false
 	}
+	if e.Images.recall(item, p, apiclock.PassedBy(e.Clock)) {
+		return true
+	}
 	id, err := e.Images.upload(ctx, item, p)
 	failed := failure.Classify(err)
 	switch {
@@ -82,6 +86,7 @@ func (p *post) illustrate(ctx context.Context, e *Engine, item *v1alpha1.FeedIte
 	if !p.Unchanged(ctx, e.Client, e.Services, item.Namespace) {
 		p.image = nil // it may be at another server than the next attempt
 	}
+	e.Images.remember(item, p, apiclock.PassedBy(e.Clock))
 	return true
 }
 
@@ -104,9 +109,15 @@ func (p *post) imageRefused(ctx context.Context, outcome *lifecycle.DeliveryOutc
 
 // Images gives the images of items to destinations.
 type Images struct {
-	Clock    clock.Clock
-	Schedule *schedule.Schedule
-	Pictures *picture.Fetcher
+	clock     clock.Clock
+	schedule  *schedule.Schedule
+	pictures  *picture.Fetcher
+	unwritten *lru.Cache // unwrittenImage by illustrationOf
+}
+
+// NewImages downloads images with a fetcher, when it is the turn of who asks.
+func NewImages(clock clock.Clock, plan *schedule.Schedule, pictures *picture.Fetcher) *Images {
+	return &Images{clock: clock, schedule: plan, pictures: pictures, unwritten: lru.New(maxUnwrittenImages)}
 }
 
 // upload fetches the image of an item and gives it to its destination. It returns its ID there when it can be used; with an error, where the server has
@@ -117,7 +128,7 @@ func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (
 			err = failure.Panicked(value, debug.Stack())
 		}
 	}()
-	room := i.Pictures.Room(item.Namespace)
+	room := i.pictures.Room(item.Namespace)
 	defer room.Release()
 	limits := p.Publisher.Limits()
 	content, kind, err := i.fetch(ctx, item, p, picture.Limits{MaxBytes: limits.MaxImageBytes, Types: limits.ImageTypes}, room)
@@ -126,8 +137,8 @@ func (i *Images) upload(ctx context.Context, item *v1alpha1.FeedItem, p *post) (
 		return "", failure.Wrap(v1alpha1.CategoryValidation, failed.Type, failed.Message, err)
 	}
 	to, _ := p.Publisher.Destination.(destination.Illustrator) // illustrated has seen that it is one
-	began := apiclock.PassedBy(i.Clock)                        // a clock that is set meanwhile neither ends this nor prolongs it
-	left := func() time.Duration { return p.Timeout - (apiclock.PassedBy(i.Clock) - began) }
+	began := apiclock.PassedBy(i.clock)                        // a clock that is set meanwhile neither ends this nor prolongs it
+	left := func() time.Duration { return p.Timeout - (apiclock.PassedBy(i.clock) - began) }
 	calling, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	id, ready, err := to.Upload(calling, destination.Image{
@@ -154,25 +165,25 @@ func (i *Images) fetch(ctx context.Context, item *v1alpha1.FeedItem, p *post, li
 	if host == "" || redact.IsMasked(address) {
 		return nil, "", failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, "The address of the image cannot be used.")
 	}
-	turn := i.Schedule.Enter("image/" + string(item.UID) + "/" + p.Destination)
+	turn := i.schedule.Enter("image/" + string(item.UID) + "/" + p.Destination)
 	defer turn.Leave()
-	began := i.Clock.Now()
+	began := i.clock.Now()
 	for waited := time.Duration(0); ; {
 		wait := time.Second
 		if taken, free := turn.Try(deliveryRank(item), queue.Only(schedule.Host(host))); free {
-			content, kind, err = i.Pictures.Fetch(ctx, address, limits, room)
+			content, kind, err = i.pictures.Fetch(ctx, address, limits, room)
 			web.HostEnded(taken[0], err)
 			if !errors.Is(err, budget.ErrFull) {
 				return content, kind, err
 			}
 		} else {
 			err = failure.New(v1alpha1.CategoryRateLimit, failure.TypeThrottled, host+" has asked for a pause, or is asked for too much else.")
-			if until, known, _ := i.Schedule.Wait(schedule.Host(host)); known {
-				wait = max(until.Sub(i.Clock.Now()), time.Millisecond)
+			if until, known, _ := i.schedule.Wait(schedule.Host(host)); known {
+				wait = max(until.Sub(i.clock.Now()), time.Millisecond)
 			}
 		}
 		// What a download took that found no room in the end counts, too: a host that is slow could be asked ten times else.
-		if waited += wait; max(waited, i.Clock.Since(began)+wait) > imagePatience || !i.pause(ctx, wait) {
+		if waited += wait; max(waited, i.clock.Since(began)+wait) > imagePatience || !i.pause(ctx, wait) {
 			return nil, "", err
 		}
 	}
@@ -181,7 +192,7 @@ func (i *Images) fetch(ctx context.Context, item *v1alpha1.FeedItem, p *post, li
 // pause waits, by the clock; false where the manager stops meanwhile.
 func (i *Images) pause(ctx context.Context, wait time.Duration) bool {
 	select {
-	case <-i.Clock.After(wait):
+	case <-i.clock.After(wait):
 		return true
 	case <-ctx.Done():
 		return false

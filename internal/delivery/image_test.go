@@ -60,16 +60,13 @@ func TestASlowImageWithoutRoomIsNotAskedForAgainAndAgain(t *testing.T) {
 	defer host.Close()
 	plan := schedule.New(clock, func(string) {}, map[schedule.Kind]schedule.Limit{schedule.KindHost: {Concurrent: 1}})
 	plan.Open()
-	images := &Images{
-		Clock: clock, Schedule: plan,
-		Pictures: picture.NewFetcher(outbound.New(outbound.Config{
-			AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Budget: memory, Now: clock.Now,
-		})),
-	}
+	images := NewImages(clock, plan, picture.NewFetcher(outbound.New(outbound.Config{
+		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Budget: memory, Now: clock.Now,
+	})))
 	item := &v1alpha1.FeedItem{}
 	item.Namespace, item.Name = "news", "press-1"
 	item.Spec.Image = &v1alpha1.EntryImage{URL: host.URL + "/image.png"}
-	_, _, err := images.fetch(t.Context(), item, &post{Line: &posting.Line{Destination: "press"}}, picture.Limits{}, images.Pictures.Room("news"))
+	_, _, err := images.fetch(t.Context(), item, &post{Line: &posting.Line{Destination: "press"}}, picture.Limits{}, images.pictures.Room("news"))
 	if !errors.Is(err, budget.ErrFull) || asked == 0 {
 		t.Fatalf("after %d requests: %v", asked, err)
 	}

@@ -202,6 +202,8 @@ type Results struct {
 	Waker    *queue.Waker
 
 	Kept keptResults
+	// unread are items on which something was written that the cache may not have heard of, and that have more to do at once.
+	unread sync.Map // by types.NamespacedName
 }
 
 // WriteResult writes a result on an item. Where the API server does not take it, it is kept until that does: then there is neither
@@ -214,6 +216,9 @@ func (r *Results) WriteResult(ctx context.Context, item *v1alpha1.FeedItem, know
 	writing, cancel := record.Context(ctx)
 	defer cancel()
 	written, err := known.Write(writing, item, tries)
+	if err == nil {
+		r.noteUnread(item, written)
+	}
 	if err == nil || !itemwrites.WorthKeeping(err) {
 		return written, err
 	}
@@ -260,7 +265,10 @@ func (r *Results) writeOneKept(ctx context.Context, name types.NamespacedName, u
 		r.Writes.Ended(writing, name, err)
 		return err
 	}
-	_, err := known.Write(writing, &live, 1)
+	written, err := known.Write(writing, &live, 1)
+	if err == nil {
+		r.noteUnread(&live, written)
+	}
 	if apierrors.IsNotFound(err) && !itemwrites.WorthKeeping(err) { // it is gone meanwhile
 		return nil
 	}

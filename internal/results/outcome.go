@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,6 +87,23 @@ func (r *Results) NothingToDo(item *v1alpha1.FeedItem, step lifecycle.Step) (boo
 		return true, queue.RequeueAt(r.Clock.Now(), step.Until)
 	}
 	return false, ctrl.Result{}
+}
+
+// noteUnread notes that an item has more to do at once, as it was written just now, or by somebody else where it is nil. The cache may show it as it
+// was before for a moment: then it would wait for what is over.
+func (r *Results) noteUnread(item, written *v1alpha1.FeedItem) {
+	if written != nil {
+		if done, _ := r.NothingToDo(written, lifecycle.Next(written, r.Clock.Now())); done {
+			return
+		}
+	}
+	r.unread.Store(client.ObjectKeyFromObject(item), true)
+}
+
+// TakeUnread reports, once, whether an item may have more to do than the cache knows, so that it has to be read.
+func (r *Results) TakeUnread(name types.NamespacedName) bool {
+	_, unread := r.unread.LoadAndDelete(name)
+	return unread
 }
 
 // MarkWaitingFor writes on an item that is parked what it waits for.
