@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,6 +249,61 @@ func TestReceiversThatHangKeepNoOtherNamespaceFromItsLastEvents(t *testing.T) {
 	for i := range waits {
 		if got := len(waits[i].Taken()); got == 0 {
 			t.Errorf("the receiver %d of the other namespace has got nothing", i)
+		}
+	}
+}
+
+// R3.11: when the operator stops, an event that its receiver refuses does not cost it those that follow. What has not left by then is counted and said, once:
+// at a receiver that hangs, at one that fails, and at one that nothing is sent to for now.
+func TestTheLastEventsAreSentOrCounted(t *testing.T) {
+	t.Parallel()
+	const events = 6
+	log := &logged{}
+	w := newWorld(t, func(w *world) { w.log = zap.New(zap.WriteTo(log)) })
+	hang := func(p *webhooktest.Pending) bool { p.Hang(); return true }
+	asked := map[string]*atomic.Int32{}
+	last := map[string]func(*webhooktest.Pending) bool{
+		"refuses": func(p *webhooktest.Pending) bool {
+			if asked["refuses"].Add(1) > 2 {
+				return false
+			}
+			p.Answer(http.StatusUnprocessableEntity, "application/json", `{"error":"no such topic"}`)
+			return true
+		},
+		"hangs": hang,
+		"fails": func(p *webhooktest.Pending) bool {
+			p.Answer(http.StatusInternalServerError, "text/plain", "")
+			return true
+		},
+		"gone":      func(p *webhooktest.Pending) bool { p.Answer(http.StatusGone, "text/plain", ""); return true },
+		"suspended": hang,
+	}
+	servers := map[string]*webhooktest.Server{}
+	for name := range last {
+		asked[name] = &atomic.Int32{}
+		servers[name] = w.webhook()
+		servers[name].OnRequest(hang)
+		w.webhookTo(name, servers[name].URL, patient, getsEvents())
+	}
+	w.oneItem()
+	w.untilItems("news", allProcessed(1))
+	w.changeDestination("suspended", `{"spec":{"suspend":true}}`)
+	w.untilDestination("suspended", isClosed(v1alpha1.ReasonSuspended))
+	for name, answers := range last {
+		servers[name].OnRequest(answers)
+	}
+	w.stop()
+	for name, want := range map[string]v1alpha1.EventCounts{
+		"refuses": {Sent: events - 2, Dropped: 2}, "hangs": {Dropped: events}, "fails": {Dropped: events}, "gone": {Dropped: events}, "suspended": {Dropped: events},
+	} {
+		w.untilDestination(name, func(described *v1alpha1.FeedDestination) error {
+			if counted := described.Status.Events; counted == nil || *counted != want {
+				t.Errorf("%s: counted %+v, want %+v", name, counted, want)
+			}
+			return nil
+		})
+		if n := strings.Count(log.text(), `"msg":"Events dropped"`); n != len(last) || !strings.Contains(log.text(), w.namespace+"/"+name+`"`) {
+			t.Errorf("that events of %s were dropped is not said: %d lines", name, n)
 		}
 	}
 }

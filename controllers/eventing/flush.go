@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -25,7 +27,7 @@ const mostAtTheEnd = 128
 // Flush sends what waits, as far as that is possible within flushTime. It is for when nothing else is under way any more. Each namespace has its share of
 // the places, and one at least: those who hang must not hold all of them until the time is up.
 func (r *Reconciler) Flush(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	ctx, cancel := context.WithTimeout(ctrl.LoggerInto(context.WithoutCancel(ctx), r.Log), flushTime)
 	defer cancel()
 	tenants := map[string][]types.NamespacedName{}
 	for _, to := range r.Outbox.Waiting() {
@@ -48,40 +50,55 @@ func (r *Reconciler) Flush(ctx context.Context) {
 	sending.Wait()
 }
 
-// flush sends what waits for one destination until something is in the way, and counts that at once: what is counted now is written at once.
+// flush sends what waits for one destination until something is in the way, and counts that at once: what is counted now is written at once. What it
+// refuses is in nobody's way. What still waits in the end is lost, and told like all that is.
 func (r *Reconciler) flush(ctx context.Context, to types.NamespacedName) {
 	line, described, err := posting.ForEvents(ctx, r.Client, r.Services, to)
-	if err != nil || line == nil || line.Publisher == nil {
+	if err != nil || line == nil {
 		return
 	}
+	sent := int64(0)
+	if line.Publisher != nil {
+		sent = r.sendLast(ctx, to, line, described.UID)
+	}
+	lost := r.Outbox.End(to)
+	if lost.Sum() > 0 {
+		log(ctx, described, lost)
+	}
+	if sent > 0 || lost.Sum() > 0 {
+		r.Services.CountEvents(line.Resource, sent, lost.Sum())
+	}
+}
+
+// sendLast sends what waits for one destination until something is in the way, and returns how much has arrived.
+func (r *Reconciler) sendLast(ctx context.Context, to types.NamespacedName, line *posting.Line, of types.UID) (sent int64) {
 	turn := r.Schedule.Enter(queue.Key(queue.EventsKey, to)) // the one of Reconcile: what was granted to that is for this
 	defer turn.Leave()
-	sent, rank := int64(0), schedule.Rank{Class: queue.ClassOthers, Name: to.String(), Owner: schedule.Owner{Tenant: to.Namespace}}
+	rank := schedule.Rank{Class: queue.ClassOthers, Name: to.String(), Owner: schedule.Owner{Tenant: to.Namespace}}
 	for ctx.Err() == nil {
 		taken, granted := turn.Try(rank, queue.Only(line.Resource))
 		if !granted {
-			break
+			return sent
 		}
-		event, waits := r.Outbox.Take(to, described.UID)
+		event, waits := r.Outbox.Take(to, of)
 		if !waits {
 			taken[0].Cancel()
-			break
+			return sent
 		}
 		calling, cancel := context.WithTimeout(ctx, line.Timeout)
 		_, err := line.Publisher.DeliverSafely(calling, event.ID, destination.Post{Text: event.Body})
 		cancel()
 		taken[0].Done()
-		if err != nil {
-			r.Outbox.PutBack(to, described.UID)
-			break
+		switch {
+		case err == nil:
+			r.Outbox.Sent(to, of)
+			sent++
+		case refusesEvent(failure.Classify(err)):
+			r.refused(ctx, to, of, event, err)
+		default:
+			r.Outbox.PutBack(to, of)
+			return sent
 		}
-		r.Outbox.Sent(to, described.UID)
-		sent++
 	}
-	if lost := r.Outbox.Untold(to); lost.Sum() > 0 {
-		r.tell(ctx, line, described, lost)
-	}
-	if sent > 0 {
-		r.Services.CountEvents(line.Resource, sent, 0)
-	}
+	return sent
 }
