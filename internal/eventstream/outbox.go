@@ -299,13 +299,13 @@ func (o *Outbox) End(to types.NamespacedName) (lost Losses) {
 	return lost
 }
 
-// Waiting names the destinations for which events wait.
+// Waiting names the destinations for which events wait, and those that have lost some which are not told yet.
 func (o *Outbox) Waiting() []types.NamespacedName {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var keys []types.NamespacedName
 	for key, b := range o.boxes {
-		if len(b.waiting) > 0 {
+		if len(b.waiting) > 0 || b.losses.Sum() > 0 {
 			keys = append(keys, key)
 		}
 	}

@@ -185,6 +185,21 @@ func TestWhatWaitsInTheEndIsLost(t *testing.T) {
 	}
 }
 
+// R3.11: what was lost and is not told yet is told in the end, too, where nothing waits any more.
+func TestWhatWasLostIsToldInTheEnd(t *testing.T) {
+	t.Parallel()
+	box, key := eventstream.NewOutbox(3_000), to("news", "a")
+	fill(box, key, 1)
+	box.Take(key, "1")
+	box.Refused(key, "1")
+	if waiting := box.Waiting(); len(waiting) != 1 {
+		t.Errorf("named: %v", waiting)
+	}
+	if lost := box.End(key); lost != (eventstream.Losses{Refused: 1}) {
+		t.Errorf("lost %+v", lost)
+	}
+}
+
 // R3.11: a destination gets nothing of one that had its name before, and nothing is kept of one that is gone.
 func TestADestinationBeginsWithNoEvents(t *testing.T) {
 	t.Parallel()
