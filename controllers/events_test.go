@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -25,6 +27,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/eventstream"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
 )
 
@@ -252,6 +255,61 @@ func TestReceiversThatHangKeepNoOtherNamespaceFromItsLastEvents(t *testing.T) {
 	}
 }
 
+// R3.11: when the operator stops, an event that its receiver refuses does not cost it those that follow. What has not left by then is counted and said, once:
+// at a receiver that hangs, at one that fails, and at one that nothing is sent to for now.
+func TestTheLastEventsAreSentOrCounted(t *testing.T) {
+	t.Parallel()
+	const events = 6
+	log := &logged{}
+	w := newWorld(t, func(w *world) { w.log = zap.New(zap.WriteTo(log)) })
+	hang := func(p *webhooktest.Pending) bool { p.Hang(); return true }
+	asked := map[string]*atomic.Int32{}
+	last := map[string]func(*webhooktest.Pending) bool{
+		"refuses": func(p *webhooktest.Pending) bool {
+			if asked["refuses"].Add(1) > 2 {
+				return false
+			}
+			p.Answer(http.StatusUnprocessableEntity, "application/json", `{"error":"no such topic"}`)
+			return true
+		},
+		"hangs": hang,
+		"fails": func(p *webhooktest.Pending) bool {
+			p.Answer(http.StatusInternalServerError, "text/plain", "")
+			return true
+		},
+		"gone":      func(p *webhooktest.Pending) bool { p.Answer(http.StatusGone, "text/plain", ""); return true },
+		"suspended": hang,
+	}
+	servers := map[string]*webhooktest.Server{}
+	for name := range last {
+		asked[name] = &atomic.Int32{}
+		servers[name] = w.webhook()
+		servers[name].OnRequest(hang)
+		w.webhookTo(name, servers[name].URL, patient, getsEvents())
+	}
+	w.oneItem()
+	w.untilItems("news", allProcessed(1))
+	w.changeDestination("suspended", `{"spec":{"suspend":true}}`)
+	w.untilDestination("suspended", isClosed(v1alpha1.ReasonSuspended))
+	for name, answers := range last {
+		servers[name].OnRequest(answers)
+	}
+	w.stop()
+	for name, want := range map[string]v1alpha1.EventCounts{
+		"refuses": {Sent: events - 2, Dropped: 2}, "hangs": {Dropped: events}, "fails": {Dropped: events}, "gone": {Dropped: events}, "suspended": {Dropped: events},
+	} {
+		w.untilDestination(name, func(described *v1alpha1.FeedDestination) error {
+			if counted := described.Status.Events; counted == nil || *counted != want {
+				t.Errorf("%s: counted %+v, want %+v", name, counted, want)
+			}
+			return nil
+		})
+		if n := strings.Count(log.text(), `"msg":"Events dropped"`); n != len(last) || !strings.Contains(log.text(), w.namespace+"/"+name+`"`) {
+			t.Errorf("that events of %s were dropped is not said: %d lines", name, n)
+		}
+	}
+}
+
 // R3.11, R3.8, R5.6: refused credentials end the requests, and nothing but the receiver learns them; with a new Secret, what has waited arrives.
 func TestEventsWaitForCredentialsThatAreTaken(t *testing.T) {
 	t.Parallel()
@@ -401,5 +459,79 @@ func TestADestinationOfEventsGetsNoPosts(t *testing.T) {
 	w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 	if taken := server.Taken(); len(taken) != 1 || taken[0].Header.Get("Content-Type") != "application/json" {
 		t.Errorf("taken: %+v", taken)
+	}
+}
+
+// R3.11, R3.12, R3.14: a receiver takes no events for an hour, in any way, and the clock is set meanwhile. It is not asked more often than what is down may
+// be asked, no item waits for it, and when it works again the next events arrive.
+func TestAReceiverThatTakesNoEventsForAnHourIsAskedSeldom(t *testing.T) {
+	t.Parallel()
+	type takesNone struct {
+		answer func(*webhooktest.Pending)
+		most   int
+		gone   bool
+	}
+	faults := map[string]takesNone{
+		"it answers 429 for two hours": {most: 2, answer: func(p *webhooktest.Pending) {
+			p.Header().Set("Retry-After", "7200")
+			p.Answer(http.StatusTooManyRequests, "text/plain", "")
+		}},
+		"it answers 429 and not for how long": {most: 30, answer: hookAnswers(http.StatusTooManyRequests)},
+		"it answers 410":                      {most: 1, gone: true, answer: hookAnswers(http.StatusGone)},
+		"it answers 500":                      {most: 30, answer: hookAnswers(http.StatusInternalServerError)},
+		"it breaks off":                       {most: 30, answer: (*webhooktest.Pending).Reset},
+	}
+	clocks := map[string]time.Duration{"goes on": 0, "is set back": -time.Hour, "is set forth": time.Hour}
+	for what, fault := range faults {
+		for when, ahead := range portion.Across(what, faults, clocks) {
+			t.Run(what+", and the clock "+when, func(t *testing.T) {
+				t.Parallel()
+				const items = 3
+				w := newWorld(t)
+				server := w.webhook()
+				server.OnRequest(func(p *webhooktest.Pending) bool { fault.answer(p); return true })
+				w.webhookTo("ops", server.URL, getsEvents())
+				web := feedtest.New(t)
+				entries := web.Entries("news", items)
+				web.List(entries...)
+				w.source("news", web.FeedURL())
+				w.untilItems("news", allProcessed(items))
+				await(t, func() error {
+					if server.Requests() == 0 {
+						return errNotYet
+					}
+					return nil
+				})
+				w.ahead.Store(int64(ahead))
+				for range 120 {
+					w.clock.Step(30 * time.Second)
+					w.lookAtEvents("ops")
+				}
+				w.poll("news")
+				if n := server.Requests(); n > fault.most {
+					t.Errorf("%d requests in an hour, want %d at most", n, fault.most)
+				}
+				server.OnRequest(nil)
+				if fault.gone {
+					w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+				}
+				web.List(append(web.Entries("more", 1), entries...)...)
+				w.poll("news")
+				more := ""
+				for _, item := range w.untilItems("news", allProcessed(items+1)) {
+					if strings.HasSuffix(item.Spec.URL, "more-1") {
+						more = item.Name
+					}
+				}
+				await(t, func() error {
+					if taken := server.Taken(); len(taken) == 0 || !strings.Contains(taken[len(taken)-1].Body, more) {
+						w.clock.Step(time.Minute)
+						w.lookAtEvents("ops")
+						return fmt.Errorf("%d events", len(taken))
+					}
+					return nil
+				})
+			})
+		}
 	}
 }

@@ -227,7 +227,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}}
 	telling := &eventing.Reconciler{
 		Clock: options.Clock, Client: manager.GetClient(), Recorder: manager.GetEventRecorder(component), Schedule: plan, Services: known,
-		Waker: waker, Outbox: outbox, Requests: posting.Work{Background: apart},
+		Waker: waker, Outbox: outbox, Log: manager.GetLogger().WithName("events"), Requests: posting.Work{Background: apart},
 	}
 	apart.Last = func(ctx context.Context) {
 		written.WriteLast(ctx)

@@ -31,8 +31,8 @@ type EventCounts struct {
 	// +kubebuilder:validation:Minimum=0
 	Sent int64 `json:"sent,omitempty"`
 
-	// Dropped is how many never will: there was no room for them while the webhook was slow or away, it has refused them, or five
-	// requests have failed.
+	// Dropped is how many never will: there was no room for them while the webhook was slow or away, it has refused them, five
+	// requests have failed, or they waited when the operator stopped.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Dropped int64 `json:"dropped,omitempty"`

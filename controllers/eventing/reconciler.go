@@ -12,6 +12,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,6 +37,8 @@ type Reconciler struct {
 	Services *services.Services
 	Waker    *queue.Waker
 	Outbox   *eventstream.Outbox
+	// Log is for what is said when the operator stops, and there is no reconcile any more that has one.
+	Log logr.Logger
 	// Requests are what is under way.
 	Requests posting.Work
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,38 +42,57 @@ func (r *Reconciler) send(ctx context.Context, described *v1alpha1.FeedDestinati
 		return 0
 	}
 	replaced := r.Services.CallEnded(line.Ticket, line.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
-	log := ctrl.LoggerFrom(ctx).WithValues("destination", to.Name)
 	switch {
 	case err == nil:
 		r.Outbox.Sent(to, of)
 		r.Services.CountEvents(line.Resource, 1, 0)
-	case replaced, failed.Category == v1alpha1.CategoryAuth, failed.Category == v1alpha1.CategoryRateLimit, failed.Type == failure.TypeGone:
+	case replaced, refusesAll(failed):
 		r.Outbox.PutBack(to, of) // the event has nothing to do with it
-	case failed.Category == v1alpha1.CategoryValidation:
-		if first := r.Outbox.Refused(to, of); !first { // a namespace may have thousands that refuse all they get, and each item some ten events
-			log = log.V(1)
-		}
-		log.Info("Event refused", "severity", "warning", "event", event.ID, "error", failed.Error())
+	case refusesEvent(failed):
+		r.refused(ctx, to, of, event, failed)
 	default:
 		r.Outbox.Failed(to, of, r.Clock.Now())
-		log.V(1).Info("Event not sent", "event", event.ID, "error", failed.Error())
+		ctrl.LoggerFrom(ctx).V(1).Info("Event not sent", "destination", to.Name, "event", event.ID, "error", failed.Error())
 	}
 	return 0
+}
+
+// refusesAll reports for a failure that the receiver takes no events for now, whatever they say.
+func refusesAll(failed *failure.Error) bool {
+	return failed.Category == v1alpha1.CategoryAuth || failed.Category == v1alpha1.CategoryRateLimit || failed.Type == failure.TypeGone
+}
+
+// refusesEvent reports for a failure that the receiver will never take this event.
+func refusesEvent(failed *failure.Error) bool {
+	return failed.Category == v1alpha1.CategoryValidation && !refusesAll(failed)
+}
+
+// refused notes that an event was refused, and logs why the first was: a namespace may have thousands that refuse all they get, and each item some ten
+// events.
+func (r *Reconciler) refused(ctx context.Context, to types.NamespacedName, of types.UID, event eventstream.Event, because error) {
+	log := ctrl.LoggerFrom(ctx).WithValues("destination", to.Name)
+	if first := r.Outbox.Refused(to, of); !first {
+		log = log.V(1)
+	}
+	log.Info("Event refused", "severity", "warning", "event", event.ID, "error", because.Error())
 }
 
 // tellLosses tells that events were dropped, at most once in a while, and returns when to tell more; zero for never.
 func (r *Reconciler) tellLosses(ctx context.Context, line *posting.Line, described *v1alpha1.FeedDestination) (again time.Time) {
 	lost, again := r.Outbox.Losses(client.ObjectKeyFromObject(described), r.Clock.Now())
 	if lost.Sum() > 0 {
-		r.tell(ctx, line, described, lost)
+		log(ctx, described, lost)
+		r.Services.CountEvents(line.Resource, 0, lost.Sum())
 		telemetry.EventsDropped(r.Recorder, described, lost)
 	}
 	return again
 }
 
-// tell counts losses, and logs them.
-func (r *Reconciler) tell(ctx context.Context, line *posting.Line, described *v1alpha1.FeedDestination, lost eventstream.Losses) {
-	r.Services.CountEvents(line.Resource, 0, lost.Sum())
-	ctrl.LoggerFrom(ctx).Info("Events dropped", "severity", "warning", "destination", client.ObjectKeyFromObject(described).String(),
-		"noRoom", lost.NoRoom, "refused", lost.Refused)
+// log logs losses.
+func log(ctx context.Context, described *v1alpha1.FeedDestination, lost eventstream.Losses) {
+	values := []any{"severity", "warning", "destination", client.ObjectKeyFromObject(described).String(), "noRoom", lost.NoRoom, "refused", lost.Refused}
+	if lost.Stopped > 0 {
+		values = append(values, "stopped", lost.Stopped)
+	}
+	ctrl.LoggerFrom(ctx).Info("Events dropped", values...)
 }

@@ -142,15 +142,15 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 		return posting.AfterError
 	}
 	_ = b.handOut(ctx, live, line) // what was not taken is written again
+	if b.Writes.Held(name.Namespace) {
+		return posting.AfterError
+	}
 	if err := b.forgetEnded(ctx, live); err != nil {
 		log.Error(err, "Failed to remove a finished batch")
 		return posting.AfterError
 	}
-	switch {
-	case line.Ticket == nil || line.Publisher == nil || ctx.Err() != nil:
+	if line.Ticket == nil || line.Publisher == nil || ctx.Err() != nil {
 		return 0
-	case b.Writes.Held(name.Namespace):
-		return posting.AfterError
 	}
 	next, err := b.plan(ctx, live)
 	if err != nil {

@@ -27,6 +27,8 @@ type knowledge struct {
 	handed map[memberKey]bool
 	// refused is when their results are written again that were not taken, by what time has passed on this machine.
 	refused map[memberKey]time.Duration
+	// held is until when none is written, because the API server takes nothing.
+	held time.Duration
 	// kept is what is kept of batches, announced or not; listed is set once what others have left is among it.
 	kept   map[string]types.UID
 	listed bool
@@ -103,7 +105,7 @@ func (b *Batcher) hasResults(d *v1alpha1.FeedDestination, of *v1alpha1.Batch) (n
 	now = !open && len(of.Members) == 0
 	for i := range of.Members {
 		key := memberKey{of.Key, of.Members[i].UID}
-		wait := known.refused[key] - apiclock.PassedBy(b.Clock)
+		wait := max(known.refused[key], known.held) - apiclock.PassedBy(b.Clock)
 		switch {
 		case of.Members[i].State == v1alpha1.BatchMemberOpen:
 		case known.handed[key]:
@@ -122,7 +124,7 @@ func (b *Batcher) isDue(d *v1alpha1.FeedDestination, key memberKey) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	known := b.knownOf(d)
-	return !known.handed[key] && known.refused[key] <= apiclock.PassedBy(b.Clock)
+	return !known.handed[key] && max(known.refused[key], known.held) <= apiclock.PassedBy(b.Clock)
 }
 
 // isHanded reports whether the result of a member is on its item.
@@ -142,7 +144,14 @@ func (b *Batcher) written(d *v1alpha1.FeedDestination, key memberKey, taken bool
 		return
 	}
 	delete(known.refused, key)
-	known.handed[key] = true
+	known.handed[key], known.held = true, 0
+}
+
+// holdResults has no more results written for now: the API server takes nothing.
+func (b *Batcher) holdResults(d *v1alpha1.FeedDestination) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.knownOf(d).held = apiclock.PassedBy(b.Clock) + posting.AfterError
 }
 
 // removed forgets a member that does not stand on its batch any more.

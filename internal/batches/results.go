@@ -4,6 +4,7 @@
 package batches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -24,31 +25,32 @@ import (
 const writersAtOnce = 8
 
 // handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there. One that is
-// not taken is written again later, and holds up nothing else.
+// not taken is written again later, and holds up nothing else. While the API server takes nothing, one result at a time finds out whether that is over, and
+// the others wait for that: a database that is full is not asked a hundred times every few seconds.
 func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line) error {
 	var failed []error
 	var mu sync.Mutex
 	var writers sync.WaitGroup
 	slots := make(chan struct{}, writersAtOnce)
-	for i := range d.Status.Batches {
-		of := &d.Status.Batches[i]
-		for j := range of.Members {
-			member := &of.Members[j]
-			key := memberKey{of.Key, member.UID}
-			outcome, known := batch.OutcomeOf(of, member, d.Name)
-			if !known || !b.isDue(d, key) {
-				continue
+	for _, next := range b.dueResults(d) {
+		tries := record.TriesInPlace
+		if b.Writes.Held(d.Namespace) {
+			writers.Wait()
+			if err := errors.Join(failed...); err != nil && b.Writes.Held(d.Namespace) {
+				b.holdResults(d)
+				break
 			}
-			slots <- struct{}{}
-			writers.Go(func() {
-				defer func() { <-slots }()
-				err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: member.Item}, member.UID, outcome, line)
-				b.written(d, key, err == nil)
-				mu.Lock()
-				defer mu.Unlock()
-				failed = append(failed, err)
-			})
+			tries = 1
 		}
+		slots <- struct{}{}
+		writers.Go(func() {
+			defer func() { <-slots }()
+			err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: next.item}, next.key.item, next.outcome, line, tries)
+			b.written(d, next.key, err == nil)
+			mu.Lock()
+			defer mu.Unlock()
+			failed = append(failed, err)
+		})
 	}
 	writers.Wait()
 	err := errors.Join(failed...)
@@ -56,6 +58,34 @@ func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with the results of a batch", "destination", d.Name)
 	}
 	return err
+}
+
+// memberResult is what is to be written on an item.
+type memberResult struct {
+	key     memberKey
+	item    string
+	outcome lifecycle.DeliveryOutcome
+}
+
+// dueResults are the results that are to be written now: those first that were not refused yet, and then what was refused longest ago. Otherwise one that
+// is always refused would be all that is ever tried while the others wait for it.
+func (b *Batcher) dueResults(d *v1alpha1.FeedDestination) []memberResult {
+	var due []memberResult
+	for i := range d.Status.Batches {
+		of := &d.Status.Batches[i]
+		for j := range of.Members {
+			member := &of.Members[j]
+			key := memberKey{of.Key, member.UID}
+			if outcome, known := batch.OutcomeOf(of, member, d.Name); known && b.isDue(d, key) {
+				due = append(due, memberResult{key, member.Item, outcome})
+			}
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	refused := b.knownOf(d).refused
+	slices.SortStableFunc(due, func(a, c memberResult) int { return cmp.Compare(refused[a.key], refused[c.key]) })
+	return due
 }
 
 // handOutLast does the same for a destination that is not there any more: nothing but the items will know of it, so it is tried until it is written.
@@ -75,7 +105,9 @@ func (b *Batcher) handOutLast(ctx context.Context, d *v1alpha1.FeedDestination, 
 }
 
 // handOne writes on an item what has become of it in a batch. Of one that is gone it is remembered.
-func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid types.UID, outcome lifecycle.DeliveryOutcome, line *posting.Line) error {
+func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid types.UID, outcome lifecycle.DeliveryOutcome, line *posting.Line,
+	tries int,
+) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	item := &v1alpha1.FeedItem{}
@@ -86,7 +118,7 @@ func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid ty
 	case err != nil || item.UID != uid:
 		return b.Items.RecordGone(ctx, uid, line, outcome)
 	}
-	return b.Items.Record(ctx, item, line, outcome)
+	return b.Items.Record(ctx, item, line, outcome, tries)
 }
 
 // forgetEnded removes from the batches of a destination that are finished the members whose results are on their items, batches that have none left, and

@@ -14,7 +14,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
-	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 // Batched is what those who send several items at a time need of the engine: what is sent of an item, and that its result is written as that
@@ -65,8 +64,9 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 	return &Prepared{Body: body, Key: lifecycle.RowOf(item, line.Destination).Key, post: p}, nil
 }
 
-// Record writes on a live item what has become of it at a destination, and remembers it there. What is on the item already changes nothing.
-func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *posting.Line, outcome lifecycle.DeliveryOutcome) error {
+// Record writes on a live item what has become of it at a destination, with so many tries at most, and remembers it there. What is on the item already
+// changes nothing.
+func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *posting.Line, outcome lifecycle.DeliveryOutcome, tries int) error {
 	row := lifecycle.RowOf(item, line.Destination)
 	if row == nil || row.Ended() {
 		return b.Free(ctx, item.UID, line)
@@ -87,7 +87,7 @@ func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *post
 	b.remember(ctx, item, p, &outcome)
 	outcome.Token = lifecycle.Token(item)
 	result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: outcome, at: b.Clock.Now()}
-	if _, err := result.Write(ctx, item, record.TriesInPlace); client.IgnoreNotFound(err) != nil {
+	if _, err := result.Write(ctx, item, tries); client.IgnoreNotFound(err) != nil {
 		return err
 	}
 	p.memory.CancelReservation(item.UID)

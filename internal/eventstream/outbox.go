@@ -69,10 +69,12 @@ type Losses struct {
 	NoRoom int64
 	// Refused: the receiver does not take them, or MaxCalls requests have failed.
 	Refused int64
+	// Stopped: they waited when the operator stopped, and there was no more time for them.
+	Stopped int64
 }
 
 // Sum is how many they are.
-func (l Losses) Sum() int64 { return l.NoRoom + l.Refused }
+func (l Losses) Sum() int64 { return l.NoRoom + l.Refused + l.Stopped }
 
 // NewOutbox makes an empty one, which keeps so many bytes for each destination.
 func NewOutbox(each int) *Outbox {
@@ -283,23 +285,27 @@ func (o *Outbox) Losses(to types.NamespacedName, now time.Time) (lost Losses, ne
 	return lost, time.Time{}
 }
 
-// Untold returns what is still to be told of what a destination has lost, because nobody asks any more.
-func (o *Outbox) Untold(to types.NamespacedName) (lost Losses) {
+// End gives up all that waits for a destination, because nobody sends any more, and returns what is still to be told of what it has lost.
+func (o *Outbox) End(to types.NamespacedName) (lost Losses) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if b := o.boxes[to]; b != nil {
-		lost, b.losses = b.losses, Losses{}
+	b := o.boxes[to]
+	if b == nil {
+		return Losses{}
 	}
+	lost = b.losses
+	lost.Stopped = int64(len(b.waiting))
+	o.forget(to)
 	return lost
 }
 
-// Waiting names the destinations for which events wait.
+// Waiting names the destinations for which events wait, and those that have lost some which are not told yet.
 func (o *Outbox) Waiting() []types.NamespacedName {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var keys []types.NamespacedName
 	for key, b := range o.boxes {
-		if len(b.waiting) > 0 {
+		if len(b.waiting) > 0 || b.losses.Sum() > 0 {
 			keys = append(keys, key)
 		}
 	}

@@ -170,6 +170,36 @@ func TestAnEventIsNotTriedForever(t *testing.T) {
 	}
 }
 
+// R3.11: what waits when nobody sends any more is told as lost, once, with what was lost before.
+func TestWhatWaitsInTheEndIsLost(t *testing.T) {
+	t.Parallel()
+	box, key := eventstream.NewOutbox(3_000), to("news", "a")
+	fill(box, key, 5) // and there is room for three
+	box.Take(key, "1")
+	box.Refused(key, "1")
+	if lost := box.End(key); lost != (eventstream.Losses{NoRoom: 2, Refused: 1, Stopped: 2}) || lost.Sum() != 5 {
+		t.Errorf("lost %+v", lost)
+	}
+	if lost := box.End(key); lost.Sum() != 0 || len(box.Waiting()) != 0 {
+		t.Errorf("told again: %+v", lost)
+	}
+}
+
+// R3.11: what was lost and is not told yet is told in the end, too, where nothing waits any more.
+func TestWhatWasLostIsToldInTheEnd(t *testing.T) {
+	t.Parallel()
+	box, key := eventstream.NewOutbox(3_000), to("news", "a")
+	fill(box, key, 1)
+	box.Take(key, "1")
+	box.Refused(key, "1")
+	if waiting := box.Waiting(); len(waiting) != 1 {
+		t.Errorf("named: %v", waiting)
+	}
+	if lost := box.End(key); lost != (eventstream.Losses{Refused: 1}) {
+		t.Errorf("lost %+v", lost)
+	}
+}
+
 // R3.11: a destination gets nothing of one that had its name before, and nothing is kept of one that is gone.
 func TestADestinationBeginsWithNoEvents(t *testing.T) {
 	t.Parallel()
@@ -233,8 +263,8 @@ func TestTheBoundsOfEventsHold(t *testing.T) {
 		}
 		left := 0
 		for _, key := range keys {
-			lost += box.Untold(key).Sum()
 			here := len(drained(box, key, "1"))
+			lost += box.End(key).Sum()
 			if here*1000 > each {
 				t.Errorf("%s has %d", key, here)
 			}
