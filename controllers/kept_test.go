@@ -202,11 +202,14 @@ func TestRefusedWritesHoldUpTheirNamespaceAlone(t *testing.T) {
 func measures(t *testing.T, metrics prometheus.Gatherer, want map[string]bool) {
 	t.Helper()
 	families, err := metrics.Gather()
-	if err != nil || len(families) != 4 {
+	if err != nil || len(families) < 4 {
 		t.Fatalf("%d metrics: %v", len(families), err)
 	}
 	for _, family := range families {
 		name := strings.TrimPrefix(family.GetName(), "feed_operator_")
+		if !strings.HasPrefix(name, "writes_held") && !strings.HasPrefix(name, "results_kept") {
+			continue
+		}
 		if value := family.GetMetric()[0].GetGauge().GetValue(); (value > 0) != want[name] {
 			t.Errorf("%s is %v", name, value)
 		}

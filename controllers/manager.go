@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers/batching"
 	"github.com/feed-operator/feed-operator/controllers/eventing"
 	"github.com/feed-operator/feed-operator/controllers/feeditem"
@@ -31,6 +32,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/eventstream"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/notices"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/picture"
@@ -76,8 +78,10 @@ type Options struct {
 	// EventBytes is how much memory events may take that wait for one destination; 0 is for eventstream.EachBytes. All together may take
 	// 16 times as much.
 	EventBytes int
-	// Metrics takes the metrics of the controllers; nil for none.
-	Metrics prometheus.Registerer
+	// Metrics count what happens; nil counts for nobody.
+	Metrics *metrics.Metrics
+	// Registry takes the metrics; nil for nobody to read them.
+	Registry prometheus.Registerer
 	// Namespaces are those that the operator works in; none means all.
 	Namespaces []string
 }
@@ -116,7 +120,13 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	outbox := eventstream.NewOutbox(cmp.Or(options.EventBytes, eventstream.EachBytes))
 	listener := &eventing.Listener{Destinations: manager.GetClient(), Outbox: outbox, Waker: waker, Log: manager.GetLogger().WithName("events")}
 	listening := context.WithoutCancel(ctx) // what is written at the end is told, too
-	stream := telemetry.NewStream(manager.GetLogger(), func(entry eventstream.Entry) { listener.Hear(listening, entry) })
+	counted := cmp.Or(options.Metrics, metrics.New())
+	stream := telemetry.NewStream(manager.GetLogger(),
+		func(_ *v1alpha1.FeedItem, entry eventstream.Entry) { listener.Hear(listening, entry) },
+		func(item *v1alpha1.FeedItem, entry eventstream.Entry) {
+			source, _ := itemcache.SourceOf(listening, manager.GetClient(), item) // nil where the cache does not know it
+			counted.Hear(item, source, entry)
+		})
 	web := &web.Web{
 		Clock:    options.Clock,
 		Schedule: plan,
@@ -155,11 +165,6 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Recordable: recordable, Services: known,
 		Recorder: manager.GetEventRecorder(component), Stream: stream, Waker: waker,
 	}
-	if options.Metrics != nil {
-		if err := options.Metrics.Register(results.Collector{Writes: taken, Kept: &written.Kept}); err != nil {
-			return err
-		}
-	}
 	posts := &delivery.Engine{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Schedule: plan, Waker: waker,
 		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Work: posting.Work{Background: apart}, Results: written,
@@ -168,7 +173,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	summaries := &attempt.Engine{
 		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Schedule: plan, Waker: waker, Web: web,
 		Articles: article.NewFetcher(options.Outbound), Services: known, Builtin: options.Builtin, InPlace: options.InPlace,
-		Results: written, Poster: posts, Open: attempt.OpenAttempts{Budget: options.Outbound.Budget()},
+		Results: written, Metrics: counted, Poster: posts, Open: attempt.OpenAttempts{Budget: options.Outbound.Budget()},
 	}
 	items := &feeditem.Reconciler{
 		Clock:      options.Clock,
@@ -201,6 +206,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Names:    names,
 		Fresh:    fresh,
 		Workers:  options.PollWorkers,
+		Metrics:  counted,
 
 		Recordable: recordable,
 	}
@@ -239,6 +245,14 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		}
 	}
 	waiting := telemetry.NewQueueLog(options.Clock, manager.GetLogger())
+	if options.Registry != nil {
+		err := counted.Register(options.Registry, metrics.Now{
+			Clock: options.Clock, Cache: manager.GetClient(), Items: waiting.Counts, Held: written.Held, Leads: manager.Elected(),
+		})
+		if err != nil {
+			return err
+		}
+	}
 	for _, heard := range []toolscache.ResourceEventHandler{waiting, before.ItemHandler(ctx)} {
 		if err := itemcache.Hear(ctx, manager.GetCache(), heard); err != nil {
 			return err

@@ -208,7 +208,7 @@ func (w *world) start() {
 		PollWorkers:     8,
 		RequestsPerHost: cmp.Or(w.perHost, 8),
 		Self:            w.self,
-		Metrics:         w.metrics,
+		Registry:        w.metrics,
 		PostsInMemory:   w.postsInMemory,
 		EventBytes:      w.eventBytes,
 	}, w.api == server)

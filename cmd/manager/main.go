@@ -20,7 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -28,6 +28,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -65,6 +66,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	now := apiclock.New(clock.RealClock{})
 	restConfig.Wrap(now.Wrap)
+	counted := metrics.New()
+	restConfig.Wrap(counted.WrapTransport)
 	manager, err := newManager(restConfig, flags)
 	if err != nil {
 		return err
@@ -85,7 +88,8 @@ func run(ctx context.Context, args []string) error {
 		HostInterval:    flags.hostInterval,
 		Self:            self(),
 		InPlace:         backoff.DefaultInPlace,
-		Metrics:         metrics.Registry,
+		Metrics:         counted,
+		Registry:        crmetrics.Registry,
 		Namespaces:      flags.namespaces,
 	}); err != nil {
 		return err

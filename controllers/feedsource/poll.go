@@ -98,14 +98,19 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
 	watch.noteCreated(found.created, seenBefore, now, r.Clock.Now())
 	switch {
-	case err != nil:
+	case err != nil: // the feed is well
+		r.Metrics.FeedRead(len(document.Entries))
 		watch.validators = nil
 		err = errors.Join(err, r.creationFailed(ctx, source, err, found.held, now.Add(redoAfter(source, err, watch.failedWrites))))
 	case feedErr != nil:
+		r.Metrics.PollFailed(failure.Classify(feedErr).Category)
 		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
 		err = r.pollFailed(ctx, source, token, feedErr, now)
 	default:
-		if !found.unchanged {
+		if found.unchanged {
+			r.Metrics.FeedUnchanged()
+		} else {
+			r.Metrics.FeedRead(len(document.Entries))
 			watch.held = found.held > 0
 			log.Info("Feed read", "entries", len(document.Entries), "created", found.created, "held", found.held, "filtered", found.dropped)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/polling"
 	"github.com/feed-operator/feed-operator/internal/queue"
@@ -62,7 +63,8 @@ type Reconciler struct {
 	// Names is shared with the controller of items.
 	Names *itemcache.FeedNames
 	// Fresh is shared with the controller of items.
-	Fresh *itemcache.Fresh
+	Fresh   *itemcache.Fresh
+	Metrics *metrics.Metrics
 	// Recordable knows whether what comes of a poll can be written down.
 	Recordable *crdcheck.Checker
 	// Workers is how many feeds of one namespace are polled at the same time at most (queue.LimitOf).

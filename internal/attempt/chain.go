@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
@@ -28,6 +29,8 @@ import (
 type link struct {
 	provider.Link
 	resource schedule.Resource
+	// kind is its type, as metrics name it.
+	kind string
 	// documents is set if it reads PDF documents as they are.
 	documents bool
 	// revision of the spec and the Secret that the provider is called with.
@@ -84,7 +87,7 @@ func (e *Engine) namedFor(ctx context.Context, item *v1alpha1.FeedItem, source *
 func (e *Engine) writersOf(ctx context.Context, source *v1alpha1.FeedSource) ([]link, error) {
 	if len(source.Spec.Providers) == 0 {
 		builtin := provider.Link{Name: derive.BuiltinProvider, Provider: e.Builtin, Timeout: v1alpha1.DefaultProviderTimeout}
-		return []link{{Link: builtin, resource: schedule.Builtin}}, nil
+		return []link{{Link: builtin, resource: schedule.Builtin, kind: metrics.TypeOf(nil)}}, nil
 	}
 	return e.linksTo(ctx, source.Namespace, source.Spec.Providers)
 }
@@ -107,7 +110,7 @@ func (e *Engine) linksTo(ctx context.Context, namespace string, refs []v1alpha1.
 				next.Provider, _ = caller.(provider.Provider)
 			}
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
-			next.documents = found.ReadsDocuments()
+			next.documents, next.kind = found.ReadsDocuments(), metrics.TypeOf(&found)
 			next.restored = believable.TimeOf(found.Status.CredentialsRestoredTime)
 			if withdrawn != nil {
 				next.unavailable, next.refused = withdrawn.Because, withdrawn.Refused

@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/results"
@@ -54,6 +55,7 @@ type Engine struct {
 	InPlace backoff.InPlace
 
 	Results *results.Results
+	Metrics *metrics.Metrics
 	Poster  Poster
 	Open    OpenAttempts
 }

@@ -107,10 +107,16 @@ func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttemp
 		}
 		next := usable[slices.IndexFunc(usable, func(next link) bool { return next.resource == ticket.Resource() })]
 		attempt := telemetry.Attempt{Began: open.since}
-		e.Stream.StageStarted(item, attempt, stage, next.Name, e.Clock.Now())
+		began := e.Clock.Now()
+		e.Stream.StageStarted(item, attempt, stage, next.Name, began)
 		return provider.Call{Link: next.Link, Done: func(response provider.Response, err error) {
-			if failed, ok := errors.AsType[*failure.Error](err); ok {
+			failed, ok := errors.AsType[*failure.Error](err)
+			if ok {
 				e.Stream.CallFailed(item, attempt, stage, next.Name, failed, e.Clock.Now())
+				e.Metrics.ProviderFailed(next.kind, failed.Category)
+			}
+			if err == nil || ok { // else it was cut off
+				e.Metrics.ProviderCalled(next.kind, stage, e.Clock.Since(began), response.Tokens)
 			}
 			if e.Services.CallEnded(ticket, next.revision, stage, response.Tokens, err) {
 				open.askAgain[next.Name] = true

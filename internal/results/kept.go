@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/services"
@@ -204,6 +205,13 @@ type Results struct {
 	Kept keptResults
 	// unread are items on which something was written that the cache may not have heard of, and that have more to do at once.
 	unread sync.Map // by types.NamespacedName
+}
+
+// Held is what the API server does not take at the moment.
+func (r *Results) Held() metrics.Held {
+	server, namespaces := r.Writes.Counts()
+	items, bytes := r.Kept.counts()
+	return metrics.Held{Server: server, Namespaces: namespaces, Results: int64(items), Bytes: bytes}
 }
 
 // WriteResult writes a result on an item. Where the API server does not take it, it is kept until that does: then there is neither

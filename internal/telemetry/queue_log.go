@@ -5,6 +5,7 @@ package telemetry
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -34,7 +35,9 @@ type QueueLog struct {
 
 	mu     sync.Mutex
 	counts v1alpha1.ItemCounts
-	open   map[types.NamespacedName]int
+	// dead are the items that have failed for good, by why.
+	dead map[v1alpha1.Reason]int
+	open map[types.NamespacedName]int
 	// emptied are the sources that have run out of items since that was told.
 	emptied map[types.NamespacedName]bool
 	done    ended
@@ -57,7 +60,7 @@ var _ toolscache.ResourceEventHandler = &QueueLog{}
 func NewQueueLog(clock clock.Clock, log logr.Logger) *QueueLog {
 	return &QueueLog{
 		clock: clock, log: log.WithName("queue"), changed: make(chan struct{}, 1),
-		open: map[types.NamespacedName]int{}, emptied: map[types.NamespacedName]bool{},
+		open: map[types.NamespacedName]int{}, dead: map[v1alpha1.Reason]int{}, emptied: map[types.NamespacedName]bool{},
 	}
 }
 
@@ -85,7 +88,7 @@ func asItem(object any) *v1alpha1.FeedItem {
 
 // count counts that an item has become another; nil is one that is not there.
 func (q *QueueLog) count(before, after *v1alpha1.FeedItem) {
-	if before != nil && after != nil && before.UID == after.UID && before.Status.Phase == after.Status.Phase {
+	if before != nil && after != nil && before.UID == after.UID && before.Status.Phase == after.Status.Phase && before.Status.Reason == after.Status.Reason {
 		return
 	}
 	q.mu.Lock()
@@ -112,17 +115,27 @@ func (q *QueueLog) count(before, after *v1alpha1.FeedItem) {
 }
 
 func (q *QueueLog) add(item *v1alpha1.FeedItem, n int32) {
+	q.counts.Add(item.Status.Phase, n)
+	if item.Status.Phase == v1alpha1.PhaseFailed {
+		q.dead[item.Status.Reason] += int(n)
+	}
 	if item.Terminal() {
 		return
 	}
 	source := types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}
-	q.counts.Add(item.Status.Phase, n)
 	q.open[source] += int(n)
 	delete(q.emptied, source)
 	if q.open[source] <= 0 {
 		delete(q.open, source)
 		q.emptied[source] = true
 	}
+}
+
+// Counts returns how many items there are by phase, and how many of them have failed for good by reason.
+func (q *QueueLog) Counts() (v1alpha1.ItemCounts, map[v1alpha1.Reason]int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.counts, maps.Clone(q.dead)
 }
 
 // Start implements manager.Runnable. Without work, it waits.

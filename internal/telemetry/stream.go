@@ -58,11 +58,11 @@ const StreamName = "stream"
 // written to the API server is written after that.
 type Stream struct {
 	log  logr.Logger
-	hear []func(eventstream.Entry)
+	hear []func(*v1alpha1.FeedItem, eventstream.Entry)
 }
 
 // NewStream returns the stream that goes to a log, and to whoever else hears it. Those must not block.
-func NewStream(log logr.Logger, hear ...func(eventstream.Entry)) Stream {
+func NewStream(log logr.Logger, hear ...func(*v1alpha1.FeedItem, eventstream.Entry)) Stream {
 	return Stream{log: log.WithName(StreamName), hear: hear}
 }
 
@@ -150,7 +150,7 @@ func (s Stream) write(item *v1alpha1.FeedItem, l *line) {
 		told.Fields[fields[i].(string)] = fields[i+1]
 	}
 	for _, hear := range s.hear {
-		hear(told)
+		hear(item, told)
 	}
 }
 

@@ -50,6 +50,9 @@ func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry,
 	if row != nil && row.URL != "" {
 		ended.more = append(ended.more, "url", row.URL)
 	}
+	if row != nil && attempt.Found && entry.Status == v1alpha1.HistorySuccess {
+		ended.more = append(ended.more, "found", true)
+	}
 	if entry.Stage == v1alpha1.StageSummarize && entry.Status == v1alpha1.HistorySuccess && len(attempt.FallbackFrom) > 0 {
 		ended.more = append(ended.more, "fallbackFrom", attempt.FallbackFrom)
 	}
