@@ -6,7 +6,6 @@ package docs_test
 import (
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -14,7 +13,6 @@ import (
 // Each threat that the threat model speaks of is proven by a test that there is.
 func TestEachThreatHasATest(t *testing.T) {
 	t.Parallel()
-	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	there := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -23,8 +21,11 @@ func TestEachThreatHasATest(t *testing.T) {
 		case entry.IsDir() && path != ".." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "bin"):
 			return filepath.SkipDir
 		case strings.HasSuffix(path, "_test.go"):
-			for _, match := range declared.FindAllStringSubmatch(read(t, path), -1) {
-				there[match[1]] = true
+			for line := range strings.Lines(read(t, path)) {
+				if declared, is := strings.CutPrefix(line, "func "); is {
+					name, _, _ := strings.Cut(declared, "(")
+					there[name] = true
+				}
 			}
 		}
 		return nil
@@ -39,7 +40,7 @@ func TestEachThreatHasATest(t *testing.T) {
 			continue
 		}
 		for name := range strings.SplitSeq(threat[2], ",") {
-			if name = strings.TrimSpace(name); !there[name] {
+			if name = strings.TrimSpace(name); !there[name] || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
 				t.Errorf("who tries to %s: there is no test %q", threat[0], name)
 			}
 		}

@@ -12,9 +12,9 @@ func TestTheListIsTrueOfTheTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]bool{}
+	names, known := map[string]bool{}, map[string]map[string]bool{}
 	for _, m := range mutations() {
-		if err := tree.check(m); err != nil {
+		if err := tree.check(m, known); err != nil {
 			t.Error(err)
 		}
 		if m.breaks == "" || names[m.breaks] {

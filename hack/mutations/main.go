@@ -55,8 +55,9 @@ func run(ctx context.Context, only string, race bool) (missed int, err error) {
 	if len(chosen) == 0 {
 		return 0, fmt.Errorf("no mutation matches %q", only)
 	}
+	known := map[string]map[string]bool{}
 	for _, m := range chosen {
-		if err := tree.check(m); err != nil {
+		if err := tree.check(m, known); err != nil {
 			return 0, err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -51,27 +50,28 @@ func (t tree) mutated(m mutation) (string, error) {
 	return strings.Replace(string(source), m.old, m.now, 1), nil
 }
 
-// check reports what of a mutation is not true of the tree any more.
-func (t tree) check(m mutation) error {
+// check reports what of a mutation is not true of the tree any more. The tests of a package are read once, and then known.
+func (t tree) check(m mutation, known map[string]map[string]bool) error {
 	if _, err := t.mutated(m); err != nil {
 		return err
 	}
 	if len(m.tests) == 0 {
 		return fmt.Errorf("%q names no test", m.breaks)
 	}
-	there, err := t.testsOf(m.in)
-	if err != nil {
-		return err
+	if known[m.in] == nil {
+		there, err := t.testsOf(m.in)
+		if err != nil {
+			return err
+		}
+		known[m.in] = there
 	}
 	for _, test := range m.tests {
-		if !there[test] {
+		if !known[m.in][test] {
 			return fmt.Errorf("%q: there is no %s in %s", m.breaks, test, m.in)
 		}
 	}
 	return nil
 }
-
-var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
 // testsOf are the tests of a package.
 func (t tree) testsOf(in string) (map[string]bool, error) {
@@ -85,8 +85,11 @@ func (t tree) testsOf(in string) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, found := range testFunction.FindAllSubmatch(source, -1) {
-			tests[string(found[1])] = true
+		for line := range strings.Lines(string(source)) {
+			if declared, is := strings.CutPrefix(line, "func Test"); is {
+				name, _, _ := strings.Cut(declared, "(")
+				tests["Test"+name] = true
+			}
 		}
 	}
 	return tests, nil

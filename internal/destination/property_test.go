@@ -103,7 +103,7 @@ func drawMaterial(t *rapid.T) Material {
 // and there once, its characters are whole, and it pings nobody. 1,500 posts at least.
 func TestComposeKeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	for range portion.Of(15, 4) { // a check makes 100 unless told otherwise
+	for range portion.Of(15, 2) { // a check makes 100 unless told otherwise
 		rapid.Check(t, func(t *rapid.T) {
 			m := drawMaterial(t)
 			style := Style{

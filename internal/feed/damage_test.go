@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/feed-operator/feed-operator/internal/feedxml"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 func titles(document *Document) []string {
@@ -115,8 +116,9 @@ func TestCutAnywhere(t *testing.T) {
 // R1.6: documents made to exhaust the reader do not.
 func TestBombs(t *testing.T) {
 	t.Parallel()
-	const size = 1 << 20
-	fill := func(part string) string { return strings.Repeat(part, size/len(part)) }
+	const size = 1 << 20 // which some bounds need
+	filled := func(size int, part string) string { return strings.Repeat(part, size/len(part)) }
+	fill := func(part string) string { return filled(portion.Of(size, size/4), part) }
 	var laughs strings.Builder
 	laughs.WriteString(`<!DOCTYPE rss [<!ENTITY lol0 "lol">`)
 	for i := range 20 {
@@ -137,7 +139,7 @@ func TestBombs(t *testing.T) {
 		"elements nested without end":        {rssWith(ok + "<item>" + fill("<dc:a>") + "</item>"), 1},
 		"elements nested outside of entries": {rssWith(ok + fill("<dc:a>")), 1},
 		"entries nested in entries":          {rssWith(ok + fill("<item>")), 1},
-		"more elements than any feed has":    {rssWith(ok + "<item>" + fill("<b/>") + "</item>"), 1},
+		"more elements than any feed has":    {rssWith(ok + "<item>" + filled(size, "<b/>") + "</item>"), 1},
 		"more namespaces than any feed has":  {"<rss" + namespaces.String() + "><channel><title>T</title>" + ok + "</channel></rss>", -1},
 		"more attributes than any feed has":  {rssWith(ok + "<item><dc:a " + fill("a='b' ") + "/></item>" + "<item><title>B</title></item>"), 2},
 		"an extension of many pieces":        {rssWith(ok + "<item><title>B</title><dc:a>" + fill("text<!---->") + "</dc:a></item>"), 2},
@@ -153,7 +155,7 @@ func TestBombs(t *testing.T) {
 		"a prefix without end":        {"<rss xmlns:" + fill("x") + `="x"><channel><title>T</title>` + fill("<a/>") + ok + "</channel></rss>", -1},
 		"a name without end":          {"<" + fill("x") + ":rss><channel><title>T</title>" + fill(ok) + "</channel></" + fill("x") + ":rss>", -1},
 		"end tags after such a name":  {rssWith(ok + "</x><Y" + fill("Y") + ">" + fill("</a>")), 1},
-		"a base without end":          {`<feed xml:base="http://a.example/` + fill("x") + `"><title>T</title>` + fill("<entry><id>1</id><link href='a'/></entry>") + "</feed>", -1},
+		"a base without end":          {`<feed xml:base="http://a.example/` + filled(size, "x") + `"><title>T</title>` + filled(size, "<entry><id>1</id><link href='a'/></entry>") + "</feed>", -1},
 		"HTML nested without end":     {atomWith("<entry><id>1</id><content type='html' xml:base='http://a.example/'>" + fill("&lt;div&gt;") + "</content></entry>"), 1},
 	}
 	for name, test := range tests {
@@ -209,7 +211,11 @@ func TestRepairLeavesOutDatesWithoutEnd(t *testing.T) {
 func TestALargeDocumentIsRepairedInFewPasses(t *testing.T) {
 	t.Parallel()
 	const broken = "<item><title>x < y</title></item>"
-	for size, want := range map[int][]string{1 << 10: {"A", "Z"}, 9 << 20: {"A"}} {
+	sizes := map[int][]string{1 << 10: {"A", "Z"}, 9 << 20: {"A"}}
+	if portion.Of(1, 0) == 0 {
+		delete(sizes, 9<<20) // how often such a one is read is what feedxml's TestALargeDocumentIsWorthFewRepairs shows
+	}
+	for size, want := range sizes {
 		large := "<item><title>A</title><description>" + strings.Repeat("a text ", size/7) + "</description></item>"
 		document, err := Parse([]byte(rssWith(large+strings.Repeat(broken, 5)+"<item><title>Z</title></item>")), "application/rss+xml", base)
 		if err != nil {

@@ -16,15 +16,18 @@ import (
 
 	"github.com/feed-operator/feed-operator/internal/feedxml"
 	"github.com/feed-operator/feed-operator/internal/plaintext"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // hostileJSON has documents of some megabytes that were made to exhaust who reads them, by what they are
 // full of, with an entry that is well before and after where that is possible.
 func hostileJSON() map[string]string {
-	const size = 4 << 20 / inflation
+	size, depth := 4<<20, 1<<20
+	if inflation > 1 { // where nothing is counted
+		size, depth = portion.Of(size/inflation, size/inflation/4), portion.Of(depth, depth/8)
+	}
 	fill := func(part string) string { return strings.TrimSuffix(strings.Repeat(part, size/len(part)), ",") }
 	nest := func(opening, closing string) string {
-		const depth = 1 << 20
 		return strings.Repeat(opening, depth) + "1" + strings.Repeat(closing, depth)
 	}
 	between := func(entry string) string { return jsonWith(`{"id":"1"},` + entry + `,{"id":"2"}`) }

@@ -50,7 +50,7 @@ func compressedFeed(t *testing.T, size int64, sent *sync.WaitGroup, end <-chan s
 // no more; a neighbour's document is read meanwhile. Not parallel: it looks at the memory of the whole process.
 func TestSlowSendersHoldWhatTheyHaveSent(t *testing.T) {
 	const size = 9 << 20
-	senders := portion.Of(100, 30) // above the 60 MiB below many times over
+	senders := portion.Of(100, 15) // twice the 60 MiB below, and more
 	client, memory := countedClient(t)
 	var sent, read sync.WaitGroup
 	sent.Add(senders)

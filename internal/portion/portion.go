@@ -5,9 +5,11 @@
 package portion
 
 import (
+	"flag"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -26,6 +28,17 @@ func Whole(t *testing.T, why string) {
 	t.Helper()
 	if !isWhole() {
 		t.Skip("only with `make test-real`: " + why)
+	}
+}
+
+// Draws has each property of a package be tried with n draws of rapid instead of a hundred; with `make test-real`, with all. It is for an init: the
+// command line is read later, and wins.
+func Draws(n int) {
+	if isWhole() {
+		return
+	}
+	if err := flag.Set("rapid.checks", strconv.Itoa(n)); err != nil {
+		panic(err)
 	}
 }
 

@@ -17,8 +17,11 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
+
+func init() { portion.Draws(25) }
 
 const feedURL = "https://news.example/feed.xml"
 

@@ -248,7 +248,7 @@ func TestNobodyHasTheSecretsOfOthersForgotten(t *testing.T) {
 	for i := range 20 {
 		known.remember("mine", own(i))
 	}
-	many := quantity.Of(1000, 200)
+	many := quantity.Of(1000, 100)
 	for i := range many {
 		known.remember("theirs", fmt.Sprintf("secret-of-theirs-%04d", i))
 		known.remember("theirs", strings.Repeat("x", 2000)+fmt.Sprint(i))

@@ -78,7 +78,7 @@ func TestLittleIsWrittenForANews(t *testing.T) {
 	s.poll(numbers(0, 25_000)...)
 	s.poll(numbers(24_990, 25_010)...)
 	s.written, s.archives, s.longest = 0, 0, 0
-	news := portion.Of(520, 60)
+	news := portion.Of(520, 20)
 	for i := range news {
 		s.poll(numbers(24_991+i, 25_011+i)...)
 	}
@@ -118,10 +118,10 @@ func TestASmallMemoryHasNoArchive(t *testing.T) {
 // are forgotten first, and one that was seen again late, for once, is not among them.
 func TestBoundInParts(t *testing.T) {
 	t.Parallel()
-	s, each := &stored{t: t}, portion.Of(100, 400) // entries that a poll finds: fewer polls show the same
-	s.pollAll(0, 10_000, each)
+	s, each, before := &stored{t: t}, portion.Of(100, 400), portion.Of(100, 1_000) // entries that a poll finds: fewer polls show the same
+	s.pollAll(0, 10_000, before)
 	s.poll(append(numbers(0, 5), numbers(10_000, 10_010)...)...) // seen once more
-	s.pollAll(10_010, 29_910, each)
+	s.pollAll(10_010, 29_910, before)
 	memory := s.load()
 	for _, i := range []int{0, 4, 10_000, 10_009, 29_909} {
 		if !memory.Known(key(i)) {
@@ -145,7 +145,7 @@ func TestWhatIsListedIsNeverForgottenInParts(t *testing.T) {
 	t.Parallel()
 	s := &stored{t: t}
 	listed := numbers(0, 10)
-	s.pollAll(1_000, 23_000, portion.Of(200, 500), listed...)
+	s.pollAll(1_000, 23_000, portion.Of(200, 1_000), listed...)
 	older := load(t, s.latest) // of an operator that knows of no archive
 	for _, k := range listed {
 		if !s.load().Known(k) || !older.Known(k) {

@@ -116,10 +116,10 @@ func TestGenerateBoundsItsWork(t *testing.T) {
 		"no spaces":                          strings.Repeat("a", 5_000_000),
 		"only punctuation":                   strings.Repeat("?!", 500_000),
 		"a full stop, then closing brackets": "x." + strings.Repeat(")", 1_000_000),
-		"opening brackets":                   strings.Repeat("「あ。", portion.Of(500_000, 150_000)),
+		"opening brackets":                   strings.Repeat("「あ。", portion.Of(500_000, 40_000)),
 		"emoji":                              strings.Repeat("👩‍👩‍👧‍👦", 100_000),
 		"one character of a megabyte":        "a" + strings.Repeat("\u0301", 500_000),
-		"abbreviations":                      strings.Repeat("Mr. ", portion.Of(500_000, 200_000)),
+		"abbreviations":                      strings.Repeat("Mr. ", portion.Of(500_000, 100_000)),
 		"Japanese without a full stop":       strings.Repeat("日本語", 500_000),
 		"right-to-left":                      strings.Repeat("أعلنت وزارة النقل اليوم عن إغلاق الجسر. ", 20_000),
 	}
