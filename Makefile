@@ -58,7 +58,7 @@ test: bin/dev ## Run all tests against a real API server (PACKAGES, TESTFLAGS)
 # What takes time by its mere number, such as a thousand items or each cell of a matrix, is tried in part by `make test`.
 .PHONY: test-real
 test-real: bin/dev ## Run all tests in their whole size, and without the race detector those of memory (PACKAGES, TESTFLAGS)
-	go test $(MEASURED)
+	TEST_PORTION=whole go test $(MEASURED)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" RAPID_SEED='$(RAPID_SEED)' TEST_PORTION=whole \
 		go test $(RACE) -timeout 60m $(TESTFLAGS) $(PACKAGES)
 

@@ -56,6 +56,9 @@ func TestPack(t *testing.T) {
 		"what compresses very well":  {strings.Repeat("語", 1_000_000), false, true},
 		"more than is ever unpacked": {strings.Repeat("語", portion.Of(3_000_000, 1_500_000)), false, false},
 	}
+	if portion.Of(1, 0) == 0 {
+		delete(tests, "a book") // it is cut as what does not compress is, in more attempts
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
