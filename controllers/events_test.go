@@ -525,7 +525,7 @@ func TestAReceiverThatTakesNoEventsForAnHourIsAskedSeldom(t *testing.T) {
 				}
 				await(t, func() error {
 					if taken := server.Taken(); len(taken) == 0 || !strings.Contains(taken[len(taken)-1].Body, more) {
-						w.clock.Step(5*time.Minute)
+						w.clock.Step(5 * time.Minute)
 						w.lookAtEvents("ops")
 						return fmt.Errorf("%d events", len(taken))
 					}
