@@ -25,6 +25,7 @@ import (
 
 // refuseUntil answers a post with 429 until a time.
 func refuseUntil(p *mastodontest.Pending, reset time.Time) {
+	p.Header().Set("X-RateLimit-Remaining", "0")
 	p.Header().Set("X-RateLimit-Reset", reset.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	p.Answer(http.StatusTooManyRequests, "application/json", `{"error":"Too many requests"}`)
 }

@@ -79,6 +79,8 @@ type world struct {
 	inPlace backoff.InPlace
 	// workers is how many items are worked on at once; 0 is for 64.
 	workers int
+	// byClockOnly has what waits in a queue wait for the test's clock, though the machine is slow.
+	byClockOnly bool
 	// perHost is how many requests to one host are made at once; 0 is for 8.
 	perHost int
 	// self is the operator's pod; none, unless a test is about its Events.
@@ -211,7 +213,7 @@ func (w *world) start() {
 		Registry:        w.metrics,
 		PostsInMemory:   w.postsInMemory,
 		EventBytes:      w.eventBytes,
-	}, w.api == server)
+	}, controllers.ForTest{HasKinds: w.api == server, ByClockOnly: w.byClockOnly})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -28,18 +28,19 @@ const byBoth = 10 * time.Second
 type clockQueue struct {
 	byPriority
 	clock   clock.WithDelayedExecution
+	byBoth  time.Duration
 	limiter limiter
 
 	mu      sync.Mutex
 	waiting map[reconcile.Request][]clock.Timer
 }
 
-// queuesBy makes such queues.
-func queuesBy(by clock.WithDelayedExecution) func(string, limiter) requests {
+// queuesBy makes such queues. What waits for up to byBoth comes by the machine's timers too.
+func queuesBy(by clock.WithDelayedExecution, byBoth time.Duration) func(string, limiter) requests {
 	return func(name string, after limiter) requests {
 		return &clockQueue{
 			byPriority: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = after }),
-			clock:      by, limiter: after, waiting: map[reconcile.Request][]clock.Timer{},
+			clock:      by, byBoth: byBoth, limiter: after, waiting: map[reconcile.Request][]clock.Timer{},
 		}
 	}
 }
@@ -55,7 +56,7 @@ func (q *clockQueue) AddWithOpts(options priorityqueue.AddOpts, keys ...reconcil
 			q.byPriority.AddWithOpts(each, key)
 			continue
 		}
-		if each.After <= byBoth {
+		if each.After <= q.byBoth {
 			q.byPriority.AddWithOpts(each, key)
 		}
 		after := each.After

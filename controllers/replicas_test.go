@@ -91,7 +91,7 @@ func replica(t *testing.T, namespace string, ahead time.Duration, through ...fun
 	lookAt, err = controllers.SetupForTest(t.Context(), manager, controllers.Options{
 		Clock: now, Outbound: out, Providers: connect.Providers(out), Destinations: connect.Destinations(out), Builtin: extractive.New(),
 		Namespaces: []string{namespace}, ItemWorkers: 8, PollWorkers: 8, RequestsPerHost: 8,
-	}, true)
+	}, controllers.ForTest{HasKinds: true})
 	if err != nil {
 		t.Fatal(err)
 	}

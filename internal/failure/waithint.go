@@ -106,3 +106,10 @@ func units(value string, unit time.Duration) (time.Duration, bool) {
 	}
 	return time.Duration(count * float64(unit)), true
 }
+
+// UsedUp reports whether a limit is one that a refusal can be about, by what a header such as X-RateLimit-Remaining says is left of it: nothing,
+// or the header says nothing. Answers name limits that are far from reached, too, and those are reset hours after the next try would be well.
+func UsedUp(left string) bool {
+	left = strings.TrimSpace(left)
+	return left == "" || left == "0"
+}

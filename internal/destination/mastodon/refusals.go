@@ -121,15 +121,16 @@ func tooLong(status int, words string) bool {
 }
 
 // wait is how long a server asks for a pause: by the Retry-After of RFC 9110 and, with 429, by
-// X-RateLimit-Reset, which with any other status says nothing of the sort. It is a time as ISO 8601;
-// of older and other servers seconds, since 1970 or from now. Times are the server's, as its Date is.
+// X-RateLimit-Reset, unless X-RateLimit-Remaining says that this limit is not the one that is reached: with any
+// other status, and of another limit, it says nothing of the sort. It is a time as ISO 8601; of older and other
+// servers seconds, since 1970 or from now. Times are the server's, as its Date is.
 func (t *transport) wait(status int, header http.Header) time.Duration {
 	now, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
 		now = t.now()
 	}
 	longest := failure.RetryAfter(header.Get("Retry-After"), now)
-	if status == http.StatusTooManyRequests {
+	if status == http.StatusTooManyRequests && failure.UsedUp(header.Get("X-RateLimit-Remaining")) {
 		longest = max(longest, failure.Until(header.Get("X-RateLimit-Reset"), now))
 	}
 	return min(longest, maxWait)

@@ -29,7 +29,7 @@ func waitHint(header http.Header, words string, refusal modelapi.Refusal, now ti
 		}
 	case refusal.Meaning == http.StatusTooManyRequests:
 		for _, limit := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
-			if left := header.Get("Anthropic-Ratelimit-" + limit + "-Remaining"); left == "" || left == "0" {
+			if failure.UsedUp(header.Get("Anthropic-Ratelimit-" + limit + "-Remaining")) {
 				wait = max(wait, failure.Until(header.Get("Anthropic-Ratelimit-"+limit+"-Reset"), now))
 			}
 		}

@@ -93,7 +93,7 @@ func (p *Provider) retryAfter(status int, header http.Header, wire wireError) ti
 		return wait
 	}
 	wait = failure.WaitFor(header.Get("X-RateLimit-Reset-Tokens"))
-	if left := header.Get("X-RateLimit-Remaining-Requests"); left == "" || left == "0" {
+	if failure.UsedUp(header.Get("X-RateLimit-Remaining-Requests")) {
 		wait = max(wait, failure.WaitFor(header.Get("X-RateLimit-Reset-Requests")))
 	}
 	if found := wordsRetry.FindStringSubmatch(wire.Message); wait == 0 && found != nil {
