@@ -164,6 +164,7 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 	if w.log.GetSink() == nil {
 		w.log = w.givenUp.logger()
 	}
+	apitest.OnStall(t, func() { w.clock.Step(time.Minute) })
 	w.start()
 	return w
 }

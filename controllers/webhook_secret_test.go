@@ -71,7 +71,7 @@ func TestTheURLOfAChatIsNowhere(t *testing.T) {
 		}
 		w.untilItems(name, func(items []v1alpha1.FeedItem) error {
 			if server.Requests() == 0 || len(items) != 1 {
-				return fmt.Errorf("%d requests for %d items", server.Requests(), len(items))
+				return fmt.Errorf("%d requests for %d items of %s: %+v", server.Requests(), len(items), name, items)
 			}
 			return nil
 		})

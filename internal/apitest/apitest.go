@@ -143,6 +143,7 @@ func (s *Server) Namespace(t *testing.T) string {
 func Eventually(t *testing.T, check func(context.Context) error) {
 	t.Helper()
 	last, since := errors.New("never checked"), time.Now()
+	stalls := 0
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	defer cancel()
 	for {
@@ -152,7 +153,12 @@ func Eventually(t *testing.T, check func(context.Context) error) {
 			return
 		}
 		if ctx.Err() == nil && err.Error() != last.Error() { // what one says that is cut off is not what is wrong
-			last, since = err, time.Now()
+			last, since, stalls = err, time.Now(), 0
+		}
+		if time.Since(since) > time.Duration(stalls+1)*stalled {
+			stalls++
+			t.Logf("nothing has moved for %s: %v", time.Since(since).Round(time.Second), last)
+			stall(t)
 		}
 		select {
 		case <-ctx.Done():
