@@ -11,7 +11,7 @@ import (
 )
 
 // stalled is for how long nothing moves until a test does what OnStall was given: much longer than anything takes that goes well.
-const stalled = 20 * time.Second
+const stalled = 50 * time.Second
 
 var onStall sync.Map // of func(), by the name of the test
 
