@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R4.4: of two items whose posts have the same text, and of which one was published, the other one
@@ -53,7 +54,7 @@ func TestAPostThatIsTakenForAnotherIsNotLost(t *testing.T) {
 // R4.5, minInterval: the distance is kept after a restart too.
 func TestARestartBringsNoPostForward(t *testing.T) {
 	t.Parallel()
-	const n, interval = 30, 10 * time.Minute
+	const n, interval = 10, 10 * time.Minute
 	w := newWorld(t)
 	server := w.mastodon()
 	w.destination("press", server.URL, suspended, func(d *v1alpha1.FeedDestination) {
@@ -65,7 +66,7 @@ func TestARestartBringsNoPostForward(t *testing.T) {
 	w.untilItems("news", allQueued(n))
 	w.changeDestination("press", `{"spec":{"suspend":false}}`)
 	w.untilItems("news", hasPosted(1))
-	for i := range 10 {
+	for i := range portion.Of(10, 3) {
 		w.restart()
 		w.untilDestination("press", isOpen)
 		w.lookAtItems("news")

@@ -125,7 +125,7 @@ func (c *writes) of(what string) int {
 // again it goes on, oldest first, until nothing is left.
 func TestALongFeedPausesWithoutWritesAndLosesNothing(t *testing.T) {
 	t.Parallel()
-	listed, room := portion.Of(400, 80), portion.Of(150, 30)
+	listed, room := portion.Of(400, 40), portion.Of(150, 15)
 	web := feedtest.New(t)
 	mend := failing(web)
 	entries := web.Entries("wave", listed)
@@ -210,6 +210,7 @@ func TestALongFeedPausesWithoutWritesAndLosesNothing(t *testing.T) {
 // is known for good.
 func TestManyFinishedItemsAreRemovedInBoundedSteps(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes more items than are removed in one step")
 	const listed, keep, atOnce = 240, 20, 200
 	web := feedtest.New(t)
 	web.List(web.Entries("old", listed)...)

@@ -294,7 +294,7 @@ func heap() (live, allocated uint64) {
 // nothing writes nothing; and in the end each entry is one item. Not parallel: it looks at what the
 // whole process allocates.
 func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) {
-	most, all, listed := portion.Of(200, 60), portion.Of(10_000, 1000), portion.Of(450, 135)
+	most, all, listed := portion.Of(200, 60), portion.Of(10_000, 400), portion.Of(450, 135)
 	s := newServerScript(t, func(source *v1alpha1.FeedSource) {
 		source.Spec.Interval = &metav1.Duration{Duration: scriptInterval}
 		source.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Minute}

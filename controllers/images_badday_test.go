@@ -48,7 +48,7 @@ func TestAnImageIsNotUploadedForEachIntentThatIsRefused(t *testing.T) {
 			})
 			w.postsIllustrated(server, illustrated(t, enclosedImage, ""))
 			began := time.Time{}
-			w.timePassesBy(time.Second, func() error {
+			w.timePassesBy(20*time.Second, func() error {
 				if server.Count(toUpload) == 0 {
 					return errNotYet
 				}

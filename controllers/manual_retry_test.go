@@ -151,7 +151,7 @@ func allFailed(n int) func([]v1alpha1.FeedItem) error {
 // never fires again.
 func TestAThousandItemsAreRetriedByOneAnnotation(t *testing.T) {
 	t.Parallel()
-	n := portion.Of(1000, 60)
+	n := portion.Of(1000, 24)
 	w, script := failedWorld(t, n, refuses, allFailed(n))
 	counted := w.countItemWrites()
 	script.now(refuses)
@@ -365,7 +365,7 @@ func TestARetryOfADestinationRepeatsNoUncertainPost(t *testing.T) {
 // R3.7: `kubectl annotate feeditems --all`: each item is tried once for a token.
 func TestAllItemsAreAnnotatedAtOnce(t *testing.T) {
 	t.Parallel()
-	n := portion.Of(300, 60)
+	n := portion.Of(300, 20)
 	w, script := failedWorld(t, n, refuses, allFailed(n))
 	annotateAll := func(items []v1alpha1.FeedItem, token string) {
 		for i := range items {

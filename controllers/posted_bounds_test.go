@@ -13,6 +13,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
 
@@ -20,6 +21,7 @@ import (
 // gives another each time does not fill the database of the API server.
 func TestWhatADestinationRemembersIsBoundedWhateverItsServerSays(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes more accounts than fit into what is remembered")
 	const rounds = 2*posted.MostChunks + 3
 	w := newWorld(t)
 	press := w.mastodon()

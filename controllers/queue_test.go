@@ -92,7 +92,7 @@ func (r *reconciles) counts() (total, most int) {
 // replaced half-way; those who wait are left alone, and written once, with their result.
 func TestAThousandItemsWaitForOneProvider(t *testing.T) {
 	t.Parallel()
-	n := portion.Of(1000, 60)
+	n := portion.Of(1000, 30)
 	const perMinute, step = 10, 6200 * time.Millisecond // 96.8 % of the allowance
 	web := feedtest.New(t)
 	web.List(web.Entries("queue", n)...)
