@@ -83,6 +83,9 @@ func (r *Recording) Scrape() {
 	r.scrapes = append(r.scrapes, scrape{r.now().Sub(r.start), values})
 }
 
+// Gone notes that nothing answers when the metrics are asked for, as of an operator that has ended.
+func (r *Recording) Gone() { r.scrapes = append(r.scrapes, scrape{at: r.now().Sub(r.start)}) }
+
 // add adds the series of a metric.
 func (r *Recording) add(values map[string]float64, name string, metric *dto.Metric) {
 	r.t.Helper()
@@ -126,8 +129,10 @@ func (r *Recording) Firing(alerts ...string) {
 		}
 		tests = append(tests, test)
 	}
-	if known := len(tests); !slices.ContainsFunc(tests, func(q query) bool { return len(alerts) == 0 || q.Want != nil }) {
-		r.t.Fatalf("none of %q is among the %d alerts", alerts, known)
+	for _, alert := range alerts {
+		if !slices.ContainsFunc(rules, func(rule Rule) bool { return rule.Alert == alert }) {
+			r.t.Fatalf("there is no alert %q", alert)
+		}
 	}
 	r.evaluate(tests)
 }
@@ -141,6 +146,19 @@ func (r *Recording) Answers(queries ...string) {
 		tests = append(tests, query{Expr: "group((" + expr + ") > -Inf)", At: r.last().String(), Want: []sample{{Labels: "{}", Value: 1}}})
 	}
 	r.evaluate(tests)
+}
+
+// Last is the value that the last scrape has found for a series, by its labels beside those of the target.
+func (r *Recording) Last(name string, labels map[string]string) float64 {
+	r.t.Helper()
+	all := maps.Clone(target)
+	maps.Copy(all, labels)
+	r.last()
+	value, there := r.scrapes[len(r.scrapes)-1].values[seriesOf(name, all)]
+	if !there {
+		r.t.Fatalf("no %s of %v was scraped", name, labels)
+	}
+	return value
 }
 
 // last is when the last scrape was.
