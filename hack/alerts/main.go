@@ -7,6 +7,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,33 +16,46 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// namespace is that of config/default, in which the operator is installed.
-const namespace = "feed-operator-system"
-
 func main() {
-	if err := run(filepath.Join("config", "prometheus")); err != nil {
+	if err := run("config"); err != nil {
 		fmt.Fprintln(os.Stderr, "alerts: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(folder string) error {
-	rendered, err := render(filepath.Join(folder, "alerts.yaml.tmpl"), filepath.Join(folder, "values.yaml"))
+func run(config string) error {
+	installed, err := read(filepath.Join(config, "default", "kustomization.yaml"))
+	if err != nil {
+		return err
+	}
+	namespace, _ := installed["namespace"].(string)
+	if namespace == "" {
+		return errors.New("config/default/kustomization.yaml says no namespace")
+	}
+	folder := filepath.Join(config, "prometheus")
+	rendered, err := render(filepath.Join(folder, "alerts.yaml.tmpl"), filepath.Join(folder, "values.yaml"), namespace)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "alerts.yaml"), rendered, 0o644) //nolint:gosec // a file of the repository, for everybody
 }
 
-// render fills a template. A value that it names and that is missing is an error.
-func render(templateFile, valuesFile string) ([]byte, error) {
-	text, err := os.ReadFile(valuesFile)
+func read(file string) (content map[string]any, err error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	var values map[string]any
-	if err := yaml.Unmarshal(text, &values); err != nil {
-		return nil, fmt.Errorf("%s: %w", valuesFile, err)
+	if err := yaml.Unmarshal(text, &content); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return content, nil
+}
+
+// render fills a template for an operator that is installed in a namespace. A value that the template names and that is missing is an error.
+func render(templateFile, valuesFile, namespace string) ([]byte, error) {
+	values, err := read(valuesFile)
+	if err != nil {
+		return nil, err
 	}
 	parsed, err := template.New(filepath.Base(templateFile)).Option("missingkey=error").ParseFiles(templateFile)
 	if err != nil {

@@ -28,7 +28,7 @@ func rendered(t *testing.T, values map[string]any) ([]byte, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return render(filepath.Join(folder, "alerts.yaml.tmpl"), file)
+	return render(filepath.Join(folder, "alerts.yaml.tmpl"), file, "feed-operator-system")
 }
 
 // alertValues are those of values.yaml, a copy for each caller.
