@@ -195,7 +195,7 @@ func TestAQuietWeekendIsNoTrouble(t *testing.T) {
 		}
 		return s
 	}
-	off := provider("off", "CircuitOpen", time.Minute, 40)
+	off := provider("off", "Ready", time.Minute, 40)
 	off.Spec.Suspend = true
 	spent := provider("spent", "QuotaSpent", 12*time.Hour, 2)
 	spent.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse}}
@@ -204,9 +204,9 @@ func TestAQuietWeekendIsNoTrouble(t *testing.T) {
 		provider("is limited", "CoolingDown", 20*time.Second, 1), provider("open", "CircuitOpen", -48*time.Hour, 9), off, spent,
 		source("was limited", "", "was limited"), source("was spent", "", "was spent"), source("is limited for a moment", "", "is limited"),
 		source("without a judge", "open", "was spent"), source("without a writer", "was spent", "open"), source("has a second", "", "open", "was limited"),
-		source("spent", "", "spent"),
+		source("spent", "", "spent"), source("off", "", "off"),
 	)
-	same(t, registry, "feed_operator_sources_without_provider", "feed_operator_sources_without_provider 3")
+	same(t, registry, "feed_operator_sources_without_provider", "feed_operator_sources_without_provider 4")
 	same(t, registry, "feed_operator_service_failures_in_a_row", `
 		feed_operator_service_failures_in_a_row{kind="AIProvider"} 9
 		feed_operator_service_failures_in_a_row{kind="FeedDestination"} 0`)
