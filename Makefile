@@ -29,10 +29,12 @@ RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(
 export GORACE = atexit_sleep_ms=0
 # Packages with tests of how much memory is taken, of which the race detector takes some.
 MEASURED = ./internal/article ./internal/feed
-# Tools are built once for each version of their module.
+# Tools are built once for each version of their module. promtool has a module of its own, so that a new version of it does not build the others anew.
 TOOLS_VERSION := $(firstword $(shell cat hack/tools/go.mod hack/tools/go.sum | cksum))
+PROMTOOL_VERSION := $(firstword $(shell cat hack/tools/promtool/go.mod hack/tools/promtool/go.sum | cksum))
 GOLANGCI_LINT := bin/tools/golangci-lint-$(TOOLS_VERSION)
 CONTROLLER_GEN := bin/tools/controller-gen-$(TOOLS_VERSION)
+PROMTOOL := bin/tools/promtool-$(PROMTOOL_VERSION)
 GENERATED := api config docs/summaries.md
 
 .DEFAULT_GOAL := help
@@ -52,14 +54,15 @@ devcluster: bin/dev ## Run a local control plane; its data is kept
 ##@ Check
 
 .PHONY: test
-test: bin/dev ## Run all tests against a real API server (PACKAGES, TESTFLAGS)
-	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" RAPID_SEED='$(RAPID_SEED)' go test $(RACE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
+test: bin/dev $(PROMTOOL) ## Run all tests against a real API server (PACKAGES, TESTFLAGS)
+	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" PROMTOOL='$(CURDIR)/$(PROMTOOL)' RAPID_SEED='$(RAPID_SEED)' \
+		go test $(RACE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
 
 # What takes time by its mere number, such as a thousand items or each cell of a matrix, is tried in part by `make test`.
 .PHONY: test-real
-test-real: bin/dev ## Run all tests in their whole size, and without the race detector those of memory (PACKAGES, TESTFLAGS)
+test-real: bin/dev $(PROMTOOL) ## Run all tests in their whole size, and without the race detector those of memory (PACKAGES, TESTFLAGS)
 	TEST_PORTION=whole go test $(MEASURED)
-	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" RAPID_SEED='$(RAPID_SEED)' TEST_PORTION=whole \
+	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" PROMTOOL='$(CURDIR)/$(PROMTOOL)' RAPID_SEED='$(RAPID_SEED)' TEST_PORTION=whole \
 		go test $(RACE) -timeout 60m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
@@ -83,6 +86,7 @@ verify: generate summaries ## Check that generated files, go.mod and go.sum are 
 		echo "These files are not what 'make generate' and 'make summaries' make, or are not committed:"; echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; fi
 	go mod tidy -diff
 	cd hack/tools && go mod tidy -diff
+	cd hack/tools/promtool && go mod tidy -diff
 	go vet ./...
 
 .PHONY: fuzz
@@ -110,10 +114,14 @@ build: ## Build the operator and the kubectl plugin: bin/manager, bin/kubectl-fe
 	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-feed ./cmd/kubectl-feed
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs and the operator's role
+generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs, the operator's role and the alerts
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=feed-operator-manager paths=./controllers/... paths=./internal/postmemory/... output:rbac:artifacts:config=config/rbac
+	go run ./hack/alerts
+
+.PHONY: promtool
+promtool: $(PROMTOOL) ## Build what evaluates the alerts in tests, for those who run `go test` by themselves
 
 .PHONY: clean
 clean: ## Remove what was built and the local control plane's data (what takes long to get stays: bin/k8s, bin/tools)
@@ -130,6 +138,11 @@ $(GOLANGCI_LINT):
 
 $(CONTROLLER_GEN):
 	cd hack/tools && go build -o '$(CURDIR)/$@.partial' sigs.k8s.io/controller-tools/cmd/controller-gen
+	@mv $@.partial $@
+
+# Without what finds the machines of clouds, which is most of it.
+$(PROMTOOL):
+	cd hack/tools/promtool && go build -tags remove_all_sd -o '$(CURDIR)/$@.partial' github.com/prometheus/prometheus/cmd/promtool
 	@mv $@.partial $@
 
 ##@ Help

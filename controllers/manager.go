@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
@@ -245,16 +244,18 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		}
 	}
 	waiting := telemetry.NewQueueLog(options.Clock, manager.GetLogger())
+	countsAll, err := itemcache.Hear(ctx, manager.GetCache(), waiting)
+	if err != nil {
+		return err
+	}
+	if _, err := itemcache.Hear(ctx, manager.GetCache(), before.ItemHandler(ctx)); err != nil {
+		return err
+	}
 	if options.Registry != nil {
 		err := counted.Register(options.Registry, metrics.Now{
-			Clock: options.Clock, Cache: manager.GetClient(), Items: waiting.Counts, Held: written.Held, Leads: manager.Elected(),
+			Clock: options.Clock, Cache: manager.GetClient(), Items: waiting.Counts, Counted: countsAll, Held: written.Held, Leads: manager.Elected(),
 		})
 		if err != nil {
-			return err
-		}
-	}
-	for _, heard := range []toolscache.ResourceEventHandler{waiting, before.ItemHandler(ctx)} {
-		if err := itemcache.Hear(ctx, manager.GetCache(), heard); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -184,8 +185,9 @@ var mapper = sync.OnceValue(func() meta.RESTMapper {
 func (w *world) start() {
 	w.t.Helper()
 	namespaces := append([]string{w.namespace}, w.others...)
-	reaching := rest.CopyConfig(w.api.Config)
+	reaching, counted := rest.CopyConfig(w.api.Config), metrics.New()
 	reaching.Wrap(w.faults.wrap)
+	reaching.Wrap(counted.WrapTransport)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme: apitest.Scheme(),
 		// What all have in common need not be asked for by each.
@@ -212,6 +214,7 @@ func (w *world) start() {
 		RequestsPerHost: cmp.Or(w.perHost, 8),
 		Self:            w.self,
 		Registry:        w.metrics,
+		Metrics:         counted,
 		PostsInMemory:   w.postsInMemory,
 		EventBytes:      w.eventBytes,
 	}, controllers.ForTest{HasKinds: w.api == server, ByClockOnly: w.byClockOnly})

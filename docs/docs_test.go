@@ -30,14 +30,14 @@ var server *apitest.Server
 
 func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
 
-// pages are the README and all that lies beside this file, by their path.
+// pages are the README, all that lies beside this file, and the runbooks, by their path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := map[string]string{}
+	texts := runbooks(t)
 	for _, name := range append(names, filepath.Join("..", "README.md")) {
 		texts[name] = read(t, name)
 	}

@@ -64,6 +64,16 @@ func intervalInForce(source *v1alpha1.FeedSource) time.Duration {
 	return polling.InForce(own, recorded.Duration)
 }
 
+// IntervalWithoutFailures is how often a source is polled while nothing fails: its own interval, or the longer one that its feed has declared. Of a
+// source that fails the declared one is known only as long as failures have not led to a longer one.
+func IntervalWithoutFailures(source *v1alpha1.FeedSource) time.Duration {
+	own := source.Interval()
+	if inForce := intervalInForce(source); inForce > polling.EffectiveInterval(own, int(source.Status.ConsecutiveFailures)) {
+		return inForce
+	}
+	return own
+}
+
 // PollForced reports whether a person asks for a poll that was not made yet.
 func PollForced(source *v1alpha1.FeedSource) bool {
 	token := PollToken(source)

@@ -90,14 +90,17 @@ func WatchKinds(ctx context.Context, kinds cache.Cache) error {
 	return nil
 }
 
-// Hear has somebody hear of all items as the cache does.
-func Hear(ctx context.Context, kinds cache.Cache, heard toolscache.ResourceEventHandler) error {
+// Hear has somebody hear of all items as the cache does. All reports whether they have heard of all that were there at the start.
+func Hear(ctx context.Context, kinds cache.Cache, heard toolscache.ResourceEventHandler) (all func() bool, err error) {
 	informer, err := kinds.GetInformer(ctx, &v1alpha1.FeedItem{}, cache.BlockUntilSynced(false))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = informer.AddEventHandler(heard)
-	return err
+	hears, err := informer.AddEventHandler(heard)
+	if err != nil {
+		return nil, err
+	}
+	return hears.HasSynced, nil
 }
 
 // Index adds the indexes of the cache. They are all here.

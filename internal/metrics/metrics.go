@@ -15,6 +15,8 @@ import (
 var (
 	items = prometheus.NewDesc("feed_operator_items",
 		"FeedItems, by phase.", []string{"phase"}, nil)
+	itemsDue = prometheus.NewDesc("feed_operator_items_due",
+		"FeedItems that are neither processed nor failed, and wait neither for a time (of a retry, or between two posts) nor for what is suspended.", nil, nil)
 	deadLetters = prometheus.NewDesc("feed_operator_dead_letters",
 		"FeedItems that have failed for good and wait for a person, by reason.", []string{"reason"}, nil)
 	oldestWaiting = prometheus.NewDesc("feed_operator_oldest_waiting_item_age_seconds",
@@ -22,11 +24,11 @@ var (
 	sources = prometheus.NewDesc("feed_operator_sources",
 		"FeedSources, by state: Ready, NotReady (the last poll failed), Stale (not read for three intervals and an hour) or Suspended.", []string{"state"}, nil)
 	withoutProvider = prometheus.NewDesc("feed_operator_sources_without_provider",
-		"FeedSources that name AIProviders of which none can be called now. Their items wait.", nil, nil)
+		"FeedSources that name AIProviders, to judge or to write, of which none is ready now. Their items wait.", nil, nil)
 	serviceStates = prometheus.NewDesc("feed_operator_services",
-		"AIProviders and FeedDestinations, by kind and by availability as their status has it.", []string{"kind", "state"}, nil)
+		"AIProviders and FeedDestinations, by kind and by availability.", []string{"kind", "state"}, nil)
 	failuresInARow = prometheus.NewDesc("feed_operator_service_failures_in_a_row",
-		"The most failures in a row that one of the AIProviders or FeedDestinations has now, by kind.", []string{"kind"}, nil)
+		"The most failures in a row that one of the AIProviders or FeedDestinations has now, by kind. Those that are suspended do not count.", []string{"kind"}, nil)
 	serverHeld = prometheus.NewDesc("feed_operator_writes_held",
 		"1 while the API server refuses all updates of FeedItems, which holds their work; else 0.", nil, nil)
 	namespacesHeld = prometheus.NewDesc("feed_operator_writes_held_namespaces",

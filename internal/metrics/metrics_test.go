@@ -53,6 +53,9 @@ func gathered(t *testing.T, m *Metrics, now Now, objects ...client.Object) *prom
 	if now.Items == nil {
 		now.Items = func() (v1alpha1.ItemCounts, map[v1alpha1.Reason]int) { return v1alpha1.ItemCounts{}, nil }
 	}
+	if now.Counted == nil {
+		now.Counted = func() bool { return true }
+	}
 	if now.Held == nil {
 		now.Held = func() Held { return Held{} }
 	}
@@ -161,6 +164,87 @@ func TestGaugesSayHowManyThereAreNow(t *testing.T) {
 		same(t, registry, name, want)
 	}
 	same(t, registry, "feed_operator_services", servicesWith(map[string]int{`kind="AIProvider",state="CircuitOpen"`: 1, `kind="AIProvider",state="Ready"`: 1}))
+}
+
+// R5.3: after a start, nothing is said of the items until all of them are counted: a gauge that dips would end an alert, and begin it anew.
+func TestItemsAreNotCountedHalf(t *testing.T) {
+	t.Parallel()
+	registry := gathered(t, New(), Now{Counted: func() bool { return false }})
+	for name, want := range map[string]int{"feed_operator_items": 0, "feed_operator_dead_letters": 0, "feed_operator_sources": 4} {
+		if got, err := testutil.GatherAndCount(registry, name); got != want || err != nil {
+			t.Errorf("%d of %s, want %d: %v", got, name, want, err)
+		}
+	}
+}
+
+// R5.3: what is over by itself, though no call has shown it yet, is no trouble, nor what a person has suspended; an open circuit is.
+func TestAQuietWeekendIsNoTrouble(t *testing.T) {
+	t.Parallel()
+	provider := func(name string, state v1alpha1.AvailabilityState, until time.Duration, failures int32) *v1alpha1.AIProvider {
+		p := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: name}}
+		p.Status.Availability = &v1alpha1.Availability{State: state, Until: new(metav1.NewTime(noon.Add(until))), Failures: failures}
+		return p
+	}
+	source := func(name string, judge string, writers ...string) *v1alpha1.FeedSource {
+		s := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: name, CreationTimestamp: metav1.NewTime(noon)}}
+		for _, writer := range writers {
+			s.Spec.Providers = append(s.Spec.Providers, v1alpha1.ProviderReference{Name: writer})
+		}
+		if judge != "" {
+			s.Spec.Screening = &v1alpha1.ScreeningPolicy{Providers: []v1alpha1.ProviderReference{{Name: judge}}}
+		}
+		return s
+	}
+	off := provider("off", "Ready", time.Minute, 40)
+	off.Spec.Suspend = true
+	spent := provider("spent", "QuotaSpent", 12*time.Hour, 2)
+	spent.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse}}
+	registry := gathered(t, New(), Now{},
+		provider("was limited", "CoolingDown", -48*time.Hour, 3), provider("was spent", "QuotaSpent", -48*time.Hour, 1),
+		provider("is limited", "CoolingDown", 20*time.Second, 1), provider("open", "CircuitOpen", -48*time.Hour, 9), off, spent,
+		source("was limited", "", "was limited"), source("was spent", "", "was spent"), source("is limited for a moment", "", "is limited"),
+		source("without a judge", "open", "was spent"), source("without a writer", "was spent", "open"), source("has a second", "", "open", "was limited"),
+		source("spent", "", "spent"), source("off", "", "off"),
+	)
+	same(t, registry, "feed_operator_sources_without_provider", "feed_operator_sources_without_provider 4")
+	same(t, registry, "feed_operator_service_failures_in_a_row", `
+		feed_operator_service_failures_in_a_row{kind="AIProvider"} 9
+		feed_operator_service_failures_in_a_row{kind="FeedDestination"} 0`)
+	same(t, registry, "feed_operator_services", servicesWith(map[string]int{
+		`kind="AIProvider",state="Ready"`: 2, `kind="AIProvider",state="CoolingDown"`: 1, `kind="AIProvider",state="CircuitOpen"`: 1,
+		`kind="AIProvider",state="QuotaSpent"`: 1, `kind="AIProvider",state="Suspended"`: 1,
+	}))
+}
+
+// R5.3: a feed that declares how long it stays fresh is stale by that, and one that fails by its own interval.
+func TestASourceIsStaleByTheIntervalThatItsFeedDeclares(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		read, effective time.Duration
+		failures        int32
+		changed         bool
+		want            sourceState
+	}{
+		"within three declared days and an hour": {read: 73 * time.Hour, effective: 24 * time.Hour, want: sourceNotReady},
+		"after them":                             {read: 73*time.Hour + time.Second, effective: 24 * time.Hour, want: sourceStale},
+		"a first failure of such a feed":         {read: 25 * time.Hour, effective: 24 * time.Hour, failures: 1, want: sourceNotReady},
+		"failures that make the interval longer": {read: 2 * time.Hour, effective: time.Hour, failures: 2, want: sourceStale},
+		"declared by what another URL listed":    {read: 25 * time.Hour, effective: 24 * time.Hour, changed: true, want: sourceStale},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-1000 * time.Hour))}}
+			source.Spec.Interval = &metav1.Duration{Duration: 15 * time.Minute}
+			source.Status.LastSuccessTime = new(metav1.NewTime(noon.Add(-test.read)))
+			source.Status.EffectiveInterval, source.Status.ConsecutiveFailures = &metav1.Duration{Duration: test.effective}, test.failures
+			if test.changed {
+				source.Generation = 2
+			}
+			if got := stateOf(source, noon); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
 }
 
 // servicesWith are all the series of services, in their order.

@@ -5,6 +5,7 @@ package metrics
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -32,8 +34,10 @@ type Now struct {
 	Clock clock.PassiveClock
 	// Cache is read, and never the API server.
 	Cache client.Reader
-	// Items counts the items by phase, and those that have failed for good by reason.
-	Items func() (v1alpha1.ItemCounts, map[v1alpha1.Reason]int)
+	// Items counts the items by phase, and those that have failed for good by reason. All are counted as soon as Counted says so: with fewer a gauge
+	// would dip after each start, and end an alert.
+	Items   func() (v1alpha1.ItemCounts, map[v1alpha1.Reason]int)
+	Counted func() bool
 	// Held is what the API server does not take.
 	Held func() Held
 	// Leads is closed as soon as this process leads: only one of several replicas counts what all see.
@@ -56,7 +60,7 @@ type gauges struct{ Now }
 // Describe implements prometheus.Collector.
 func (gauges) Describe(described chan<- *prometheus.Desc) {
 	for _, gauge := range []*prometheus.Desc{
-		items, deadLetters, oldestWaiting, sources, withoutProvider, serviceStates, failuresInARow, serverHeld, namespacesHeld, resultsKept, bytesKept,
+		items, itemsDue, deadLetters, oldestWaiting, sources, withoutProvider, serviceStates, failuresInARow, serverHeld, namespacesHeld, resultsKept, bytesKept,
 	} {
 		described <- gauge
 	}
@@ -64,6 +68,9 @@ func (gauges) Describe(described chan<- *prometheus.Desc) {
 
 // scrapeTimeout bounds the reading of the cache, which waits for nothing but its first filling.
 const scrapeTimeout = 5 * time.Second
+
+// setGauge says what a gauge is, with the values of its labels.
+type setGauge func(of *prometheus.Desc, value float64, labels ...string)
 
 // Collect implements prometheus.Collector.
 func (g gauges) Collect(metrics chan<- prometheus.Metric) {
@@ -82,6 +89,19 @@ func (g gauges) Collect(metrics chan<- prometheus.Metric) {
 	default:
 		return
 	}
+	if g.Counted() {
+		g.collectItems(gauge)
+	}
+	now, err := g.read(ctx)
+	if err != nil {
+		return // the cache is not filled yet
+	}
+	now.collectQueue(gauge)
+	now.collectServices(gauge)
+}
+
+// collectItems counts items by what they have come to.
+func (g gauges) collectItems(gauge setGauge) {
 	counts, dead := g.Items()
 	for phase, n := range map[v1alpha1.Phase]int32{
 		v1alpha1.PhaseUnprocessed: counts.Unprocessed, v1alpha1.PhaseDeferred: counts.Deferred, v1alpha1.PhasePending: counts.Pending,
@@ -92,51 +112,54 @@ func (g gauges) Collect(metrics chan<- prometheus.Metric) {
 	for _, reason := range failureReasons {
 		gauge(deadLetters, float64(dead[reason]), string(reason))
 	}
-	if waiting, err := itemcache.UnfinishedOf(ctx, g.Cache, "", itemcache.AnySource); err == nil {
-		gauge(oldestWaiting, g.oldest(waiting).Seconds())
-	}
-	g.collectServices(ctx, gauge)
 }
 
-// oldest is the age of the oldest item that is not finished.
-func (g gauges) oldest(unfinished []v1alpha1.FeedItem) time.Duration {
-	var age time.Duration
-	now := g.Clock.Now()
-	for i := range unfinished {
-		if item := &unfinished[i]; !item.Terminal() {
-			age = max(age, now.Sub(item.CreationTimestamp.Time))
-		}
-	}
-	return age
+// present is all that there is when somebody asks.
+type present struct {
+	time         time.Time
+	unfinished   []v1alpha1.FeedItem // and some that have failed for good, and may be retried
+	providers    []v1alpha1.AIProvider
+	destinations []v1alpha1.FeedDestination
+	sources      []v1alpha1.FeedSource
 }
 
-// collectServices counts providers, destinations and sources.
-func (g gauges) collectServices(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
+// read reads the cache.
+func (g gauges) read(ctx context.Context) (*present, error) {
 	var providers v1alpha1.AIProviderList
 	var destinations v1alpha1.FeedDestinationList
 	var feeds v1alpha1.FeedSourceList
 	for _, list := range []client.ObjectList{&providers, &destinations, &feeds} {
 		if err := g.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return // the cache is not filled yet
+			return nil, err
 		}
 	}
+	unfinished, err := itemcache.UnfinishedOf(ctx, g.Cache, "", itemcache.AnySource)
+	if err != nil {
+		return nil, err
+	}
+	return &present{g.Clock.Now(), unfinished, providers.Items, destinations.Items, feeds.Items}, nil
+}
+
+// collectServices counts providers, destinations and sources.
+func (p *present) collectServices(gauge setGauge) {
 	callable := map[types.NamespacedName]bool{}
 	ofProviders, ofDestinations := newServiceCounts(), newServiceCounts()
-	for i := range providers.Items {
-		callable[client.ObjectKeyFromObject(&providers.Items[i])] = ofProviders.add(&providers.Items[i])
+	for i := range p.providers {
+		ofProviders.add(&p.providers[i], p.time)
+		callable[client.ObjectKeyFromObject(&p.providers[i])] = isCallable(&p.providers[i], p.time)
 	}
-	for i := range destinations.Items {
-		ofDestinations.add(&destinations.Items[i])
+	for i := range p.destinations {
+		ofDestinations.add(&p.destinations[i], p.time)
 	}
 	ofProviders.collect("AIProvider", gauge)
 	ofDestinations.collect("FeedDestination", gauge)
 
 	states, without := map[sourceState]int{}, 0
-	for i := range feeds.Items {
-		source := &feeds.Items[i]
-		state := stateOf(source, g.Clock.Now())
+	for i := range p.sources {
+		source := &p.sources[i]
+		state := stateOf(source, p.time)
 		states[state]++
-		if state != sourceSuspended && len(source.Spec.Providers) > 0 && !anyCallable(source, callable) {
+		if state != sourceSuspended && lacksProvider(source, callable) {
 			without++
 		}
 	}
@@ -146,9 +169,12 @@ func (g gauges) collectServices(ctx context.Context, gauge func(*prometheus.Desc
 	gauge(withoutProvider, float64(without))
 }
 
-func anyCallable(source *v1alpha1.FeedSource, callable map[types.NamespacedName]bool) bool {
-	for _, ref := range source.Spec.Providers {
-		if callable[types.NamespacedName{Namespace: source.Namespace, Name: ref.Name}] {
+// lacksProvider reports whether a source names providers, to judge or to write, of which none can be called.
+func lacksProvider(source *v1alpha1.FeedSource, callable map[types.NamespacedName]bool) bool {
+	for _, chain := range [][]v1alpha1.ProviderReference{source.Spec.Providers, source.Judges()} {
+		if len(chain) > 0 && !slices.ContainsFunc(chain, func(ref v1alpha1.ProviderReference) bool {
+			return callable[types.NamespacedName{Namespace: source.Namespace, Name: ref.Name}]
+		}) {
 			return true
 		}
 	}
@@ -167,8 +193,11 @@ const (
 
 var sourceStates = []sourceState{sourceReady, sourceNotReady, sourceStale, sourceSuspended}
 
-// staleAfter is for how long a source may not be read before somebody should look at it: three of its intervals and an hour (R5.3).
-func staleAfter(source *v1alpha1.FeedSource) time.Duration { return 3*source.Interval() + time.Hour }
+// staleAfter is for how long a source may not be read before somebody should look at it: three of its intervals and an hour (R5.3). The hour is also
+// for polls without news, of which one an hour is written down.
+func staleAfter(source *v1alpha1.FeedSource) time.Duration {
+	return 3*derive.IntervalWithoutFailures(source) + time.Hour
+}
 
 // stateOf is how the polling of a source goes. One that never was read counts from when it was created.
 func stateOf(source *v1alpha1.FeedSource, now time.Time) sourceState {
@@ -196,21 +225,49 @@ type serviceCounts struct {
 
 func newServiceCounts() *serviceCounts { return &serviceCounts{by: map[string]int{}} }
 
-// add counts a service, and reports whether it may be called now.
-func (c *serviceCounts) add(service v1alpha1.ServiceObject) (callable bool) {
-	state := string(schedule.StateReady)
+// add counts a service. Failures of one that is suspended are nobody's concern: it is not called.
+func (c *serviceCounts) add(service v1alpha1.ServiceObject, now time.Time) {
+	if service.Suspended() {
+		c.by[stateSuspended]++
+		return
+	}
+	c.by[string(availabilityState(service, now))]++
 	if known := service.Service().Availability; known != nil {
-		state = string(known.State)
 		c.failures = max(c.failures, known.Failures)
 	}
-	if service.Suspended() {
-		state = stateSuspended
-	}
-	c.by[state]++
-	return state == string(schedule.StateReady) && !meta.IsStatusConditionFalse(service.Service().Conditions, v1alpha1.ConditionReady)
 }
 
-func (c *serviceCounts) collect(kind string, gauge func(*prometheus.Desc, float64, ...string)) {
+// availabilityState is how a service stands now. A pause that is over stays in the status until the next call, which at a weekend may be long; an open circuit
+// stays open until a call has shown otherwise.
+func availabilityState(service v1alpha1.ServiceObject, now time.Time) schedule.State {
+	known := service.Service().Availability
+	if known == nil {
+		return schedule.StateReady
+	}
+	state := schedule.State(known.State)
+	if (state == schedule.StateCoolingDown || state == schedule.StateQuotaSpent) && !isPaused(service, now) {
+		return schedule.StateReady
+	}
+	return state
+}
+
+// isPaused reports whether a service is in a pause that it was given.
+func isPaused(service v1alpha1.ServiceObject, now time.Time) bool {
+	known := service.Service().Availability
+	return known != nil && known.Until != nil && known.Until.After(now)
+}
+
+// isCallable reports whether a service is ready, as people see it: pauses of less than a minute come and go all day, and do not count.
+func isCallable(service v1alpha1.ServiceObject, now time.Time) bool {
+	switch availabilityState(service, now) {
+	case schedule.StateCircuitOpen, schedule.StateDown:
+		return false
+	case schedule.StateReady, schedule.StateCoolingDown, schedule.StateQuotaSpent:
+	}
+	return !service.Suspended() && !meta.IsStatusConditionFalse(service.Service().Conditions, v1alpha1.ConditionReady)
+}
+
+func (c *serviceCounts) collect(kind string, gauge setGauge) {
 	for _, state := range availabilityStates {
 		gauge(serviceStates, float64(c.by[state]), kind, state)
 	}
