@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/overview"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -131,16 +132,16 @@ func (g gauges) collectServices(ctx context.Context, gauge func(*prometheus.Desc
 	ofProviders.collect("AIProvider", gauge)
 	ofDestinations.collect("FeedDestination", gauge)
 
-	states, without := map[sourceState]int{}, 0
+	states, without := map[overview.SourceState]int{}, 0
 	for i := range feeds.Items {
 		source := &feeds.Items[i]
-		state := stateOf(source, g.Clock.Now())
+		state := overview.StateOf(source, g.Clock.Now())
 		states[state]++
-		if state != sourceSuspended && len(source.Spec.Providers) > 0 && !anyCallable(source, callable) {
+		if state != overview.SourceSuspended && len(source.Spec.Providers) > 0 && !anyCallable(source, callable) {
 			without++
 		}
 	}
-	for _, state := range sourceStates {
+	for _, state := range overview.SourceStates {
 		gauge(sources, float64(states[state]), string(state))
 	}
 	gauge(withoutProvider, float64(without))
@@ -153,39 +154,6 @@ func anyCallable(source *v1alpha1.FeedSource, callable map[types.NamespacedName]
 		}
 	}
 	return false
-}
-
-// sourceState is how the polling of a source goes.
-type sourceState string
-
-const (
-	sourceReady     sourceState = "Ready"
-	sourceNotReady  sourceState = "NotReady"
-	sourceStale     sourceState = "Stale"
-	sourceSuspended sourceState = "Suspended"
-)
-
-var sourceStates = []sourceState{sourceReady, sourceNotReady, sourceStale, sourceSuspended}
-
-// staleAfter is for how long a source may not be read before somebody should look at it: three of its intervals and an hour (R5.3).
-func staleAfter(source *v1alpha1.FeedSource) time.Duration { return 3*source.Interval() + time.Hour }
-
-// stateOf is how the polling of a source goes. One that never was read counts from when it was created.
-func stateOf(source *v1alpha1.FeedSource, now time.Time) sourceState {
-	if source.Spec.Suspend {
-		return sourceSuspended
-	}
-	last := source.CreationTimestamp.Time
-	if read := source.Status.LastSuccessTime; read != nil {
-		last = read.Time
-	}
-	switch {
-	case now.Sub(last) > staleAfter(source):
-		return sourceStale
-	case !meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionReady):
-		return sourceNotReady
-	}
-	return sourceReady
 }
 
 // serviceCounts counts services of one kind by state.
