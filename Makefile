@@ -117,7 +117,7 @@ build: ## Build the operator and the kubectl plugin: bin/manager, bin/kubectl-fe
 generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs, the operator's role and the alerts
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:artifacts:config=config/crd/bases
-	$(CONTROLLER_GEN) rbac:roleName=feed-operator-manager paths=./controllers/... paths=./internal/postmemory/... output:rbac:artifacts:config=config/rbac
+	$(CONTROLLER_GEN) rbac:roleName=feed-operator-manager paths=./controllers/... paths=./internal/postmemory/... paths=./internal/dashboard/... output:rbac:artifacts:config=config/rbac
 	go run ./hack/alerts
 
 .PHONY: promtool

@@ -4,138 +4,144 @@
 package controllers_test
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
-	"os"
-	"path/filepath"
+	"net/http/httptest"
+	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/dashboard"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
-	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
-// panel is one of Grafana's, as far as a test looks at it.
-type panel struct {
-	ID      int    `json:"id"`
-	Type    string `json:"type"`
-	Title   string `json:"title"`
-	GridPos struct{ X, Y, W, H int }
-	Targets []struct {
-		Expr       string            `json:"expr"`
-		Datasource map[string]string `json:"datasource"`
-	} `json:"targets"`
-}
-
-// dashboard reads the panels that show something.
-func dashboard(t *testing.T) []panel {
+// tokenFor is a token of a new ServiceAccount that may list and retry the items of some namespaces.
+func tokenFor(t *testing.T, home string, namespaces ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(apitest.ModuleRoot(t), "config", "grafana", "feed-operator.json"))
-	var read struct {
-		Panels []panel `json:"panels"`
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "reader"}}
+	objects := []client.Object{account}
+	for _, namespace := range namespaces {
+		objects = append(objects,
+			&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "page"}, Rules: []rbacv1.PolicyRule{{
+				APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"feeditems"}, Verbs: []string{"list", "patch"},
+			}}},
+			&rbacv1.RoleBinding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "page"},
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "page"},
+				Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: home, Name: "reader"}},
+			})
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &read)
+	for _, object := range objects {
+		if err := server.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err != nil {
+	request := &authenticationv1.TokenRequest{}
+	if err := server.Client.SubResource("token").Create(t.Context(), account, request); err != nil {
 		t.Fatal(err)
 	}
-	panels := slices.DeleteFunc(read.Panels, func(p panel) bool { return p.Type == "row" })
-	if len(panels) < 20 {
-		t.Fatalf("only %d panels", len(panels))
-	}
-	return panels
+	return request.Status.Token
 }
 
-// R5.4: no panel of the Grafana dashboard is empty: each query has an answer after a day on which something failed.
-func TestNoPanelOfTheDashboardIsEmpty(t *testing.T) {
+// onPage asks the page as the holder of a token, and returns its answer.
+func onPage(ctx context.Context, method, address, token string, form url.Values) (status int, text string, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	noRedirects := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := noRedirects.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	body, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(body), errors.Join(err, answer.Body.Close())
+}
+
+// R5.4: on a real API server an item that has failed for good is shown to who may list it, with its failure in words; they retry it by the page with
+// their own token, and it is done. Who may list the items of another namespace sees nothing of it.
+func TestAPersonRetriesAnItemByThePage(t *testing.T) {
 	t.Parallel()
-	broken, steady := &script{answer: failsFor(1000, v1alpha1.CategoryValidation)}, &script{}
-	w := watchedWorld(t, map[string]*script{"broken": broken, "steady": steady})
-	server := w.mastodon()
-	w.openDestination("press", server.URL)
-	var refused atomic.Bool
-	server.OnPost(func(p *mastodontest.Pending) bool {
-		if refused.Swap(true) {
+	web := feedtest.New(t)
+	web.List(web.Entries("plan", 1)...)
+	w := newWorld(t)
+	elsewhere := server.Namespace(t)
+	mine, theirs := tokenFor(t, w.namespace, w.namespace), tokenFor(t, elsewhere, elsewhere)
+
+	board := dashboard.NewBoard(w.manager.GetClient(), w.clock.Now)
+	if err := board.Hear(t.Context(), w.manager.GetCache()); err != nil {
+		t.Fatal(err)
+	}
+	ending := make(chan struct{})
+	page := httptest.NewServer(dashboard.NewHandler(dashboard.Options{
+		Board: board, Live: w.manager.GetAPIReader(), Now: w.clock.Now, Actions: true, Reviews: server.Client,
+		As: func(token string) (client.Client, error) {
+			config := rest.AnonymousClientConfig(server.Config)
+			config.BearerToken = token
+			return client.New(config, client.Options{Scheme: server.Client.Scheme(), Mapper: server.Client.RESTMapper()})
+		},
+	}, ending))
+	t.Cleanup(page.Close)
+	t.Cleanup(func() { close(ending) })
+
+	var broken atomic.Bool
+	broken.Store(true)
+	web.OnRequest(func(answer http.ResponseWriter, r *http.Request) bool {
+		if !broken.Load() || !strings.HasPrefix(r.URL.Path, "/articles/") {
 			return false
 		}
-		p.Header().Set("Retry-After", "60")
-		p.Answer(http.StatusTooManyRequests, "application/json", `{"error":"Too many requests"}`)
+		http.Error(answer, "not now", http.StatusServiceUnavailable)
 		return true
 	})
-	web := feedtest.New(t)
-	w.source("news", web.FeedURL(), summarizedBy("broken", "steady"), postsTo("press"))
-	w.poll("news")
-	w.prometheus.Scrape()
-	w.clock.Step(10 * time.Minute)
-	news := web.Entries("news", 1)
-	news[0].Published = w.clock.Now() // after its source was made, so that it says something of delays
-	web.List(news...)
-	w.poll("news")
-	w.itemsInTime("news", allProcessed(1))
-	w.shows(map[string]float64{`items_ended_total{result="summarized",retried="true"}`: 1, `item_end_to_end_seconds{interval="15m"}`: 1})
-	w.pass(10 * time.Minute)
-
-	var queries []string
-	for _, shown := range dashboard(t) {
-		if len(shown.Targets) == 0 {
-			t.Errorf("%q shows nothing", shown.Title)
+	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) {
+		source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
+		source.Spec.Retry = &v1alpha1.RetryPolicy{MaxRetries: new(int32(0))}
+	})
+	item := w.untilItems("news", eachOf(1, inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonRetryLimitExceeded)))[0]
+	where := page.URL + "/items/" + w.namespace + "/" + item.Name
+	var form string
+	apitest.Eventually(t, func(ctx context.Context) error { // the cache may be behind what the test has read, and roles are in force a moment later
+		w.clock.Step(time.Second) //nolint:contextcheck // the clock is that of the test
+		status, text, err := onPage(ctx, http.MethodGet, where, mine, nil)
+		if err != nil {
+			return err
 		}
-		for _, target := range shown.Targets {
-			// What Grafana puts in their places.
-			expr := strings.NewReplacer("$__rate_interval", "1h", "$namespace", "(feed-operator-system|staging)").Replace(target.Expr)
-			if strings.Contains(expr, "$") || target.Datasource["uid"] != "${datasource}" {
-				t.Errorf("%q: %s at %v", shown.Title, expr, target.Datasource)
-			}
-			queries = append(queries, expr)
+		found := regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(text)
+		if status != http.StatusOK || !strings.Contains(text, item.Status.Failure.Message) || found == nil {
+			return fmt.Errorf("%d: %s", status, text)
 		}
-	}
-	w.prometheus.Answers(queries...)
-}
-
-// R5.4: each metric of the operator is on the dashboard, and no panel lies on another one.
-func TestTheDashboardShowsEachMetric(t *testing.T) {
-	t.Parallel()
-	panels := dashboard(t)
-	shown, taken := map[string]bool{}, map[[2]int]string{}
-	ids := map[int]bool{}
-	for _, p := range panels {
-		for _, target := range p.Targets {
-			for _, name := range regexp.MustCompile(`feed_operator_\w+`).FindAllString(target.Expr, -1) {
-				shown[name] = true
-			}
-		}
-		if ids[p.ID] || p.GridPos.W == 0 || p.GridPos.X+p.GridPos.W > 24 {
-			t.Errorf("%q: ID %d, at %+v", p.Title, p.ID, p.GridPos)
-		}
-		ids[p.ID] = true
-		for x := range p.GridPos.W {
-			for y := range p.GridPos.H {
-				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
-				if taken[at] != "" {
-					t.Fatalf("%q lies on %q", p.Title, taken[at])
-				}
-				taken[at] = p.Title
-			}
+		form = found[1]
+		return nil
+	})
+	for _, path := range []string{"/", "/items", "/sources"} {
+		status, text, err := onPage(t.Context(), http.MethodGet, page.URL+path, theirs, nil)
+		if err != nil || status != http.StatusOK || strings.Contains(text, w.namespace) || strings.Contains(text, item.Name) {
+			t.Errorf("%s shows another namespace: %d, %v: %s", path, status, err, text)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join(apitest.ModuleRoot(t), "docs", "metrics.md"))
-	if err != nil {
-		t.Fatal(err)
+	if status, _, err := onPage(t.Context(), http.MethodPost, where+"/retry", theirs, url.Values{"form": {form}}); err != nil || status != http.StatusForbidden {
+		t.Errorf("who may not retry it: %d, %v", status, err)
 	}
-	listed := regexp.MustCompile("(?m)^\\| `(feed_operator_\\w+)`").FindAllStringSubmatch(string(page), -1)
-	if len(listed) < 25 {
-		t.Fatalf("docs/metrics.md lists %d metrics", len(listed))
+	broken.Store(false)
+	if status, text, err := onPage(t.Context(), http.MethodPost, where+"/retry", mine, url.Values{"form": {form}}); err != nil || status != http.StatusSeeOther {
+		t.Fatalf("retry: %d, %v: %s", status, err, text)
 	}
-	for _, metric := range listed {
-		if !shown[metric[1]] {
-			t.Errorf("no panel shows %s", metric[1])
-		}
-	}
+	w.untilItems("news", allProcessed(1))
 }

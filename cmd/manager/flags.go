@@ -27,6 +27,8 @@ import (
 
 // flags are what a person can set when the operator is started.
 type flags struct {
+	pageFlags
+
 	kubeconfig                   string
 	metricsAddress, probeAddress string
 	feedsAddress                 string
@@ -57,6 +59,11 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.StringArrayVar(&f.namespaces, "namespace", nil, "namespace to work in; repeatable. Default: all")
 	set.StringVar(&f.feedsAddress, "feeds-bind-address", ":8082", "address that serves the summaries as Atom and JSON feeds; 0 to turn it off")
 	baseURL := set.String("feeds-base-url", "", "URL under which readers reach that address, such as https://feeds.example.org")
+	set.StringVar(&f.pageAddress, "dashboard-bind-address", "127.0.0.1:8083", "address that serves the web page; 0 to turn it off")
+	set.BoolVar(&f.pageAuth, "dashboard-auth", false, "ask who opens the web page for a token of the cluster, "+
+		"and show them the namespaces in which they may list FeedItems")
+	set.BoolVar(&f.pageActions, "dashboard-actions", false, "let people retry items, and suspend and resume sources, by the web page")
+	set.StringArrayVar(&f.pageHosts, "dashboard-host", nil, "name under which browsers reach the web page, beside localhost and addresses; repeatable")
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address that serves metrics; 0 to turn it off")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 to turn it off")
 	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
@@ -147,7 +154,7 @@ func (f *flags) check() error {
 	if f.hostInterval < 0 {
 		return errors.New("--host-interval must not be negative")
 	}
-	return nil
+	return f.checkPage()
 }
 
 // outbound is how the operator, whose clock shows now, reaches others. Which addresses it does not connect to

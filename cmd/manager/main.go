@@ -97,6 +97,9 @@ func run(ctx context.Context, args []string) error {
 	if err := addFeeds(manager, flags); err != nil {
 		return err
 	}
+	if err := addDashboard(ctx, manager, flags, now); err != nil {
+		return err
+	}
 	if err := addProbes(manager); err != nil {
 		return err
 	}

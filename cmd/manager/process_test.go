@@ -61,7 +61,7 @@ func kubeconfigFile(t *testing.T, kubeconfig []byte) string {
 func launch(kubeconfigFile, namespace string, flags ...string) (*process, error) {
 	flags = append([]string{
 		"--kubeconfig=" + kubeconfigFile, "--namespace=" + namespace, "--allow-cidr=127.0.0.0/8",
-		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--feeds-bind-address=0",
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--feeds-bind-address=0", "--dashboard-bind-address=0",
 		"--workers=8", "--poll-workers=2",
 	}, flags...)
 	p := &process{

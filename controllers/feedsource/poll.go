@@ -240,7 +240,7 @@ func (r *Reconciler) createItems(
 		if hidesSecret(&items[i]) {
 			continue
 		}
-		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL, items[i].Spec.Title); !book.Known(keys) {
+		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL, itemcache.WholeTitle(&items[i])); !book.Known(keys) {
 			book.Remember(keys)
 		}
 	}

@@ -64,6 +64,7 @@ var parts = []part{
 	{"polling", crowds.Polling, []figure.Row{figure.Note("polls of unchanged feeds", needsAddresses)}},
 	{"restart", crowds.Restart, []figure.Row{figure.Note("polls after a restart", needsAddresses)}},
 	{"text", items.Text, nil},
+	{"page", items.Page, []figure.Row{figure.Note("what the web page costs", needsLinux)}},
 	{"batches", items.Batches, []figure.Row{figure.Note("batches of a webhook", needsLinux)}},
 }
 

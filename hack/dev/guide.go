@@ -13,9 +13,9 @@ import (
 // guide returns how to look at what is running.
 func (w *world) guide(sources []client.ObjectKey) string {
 	first := sources[0]
-	posts := ""
+	posts := fmt.Sprintf("\nHow it all goes, in a browser: %s", w.page)
 	if w.standIn != nil {
-		posts = fmt.Sprintf("\nWhat was posted, in a browser: %s/", w.standIn.URL)
+		posts += fmt.Sprintf("\nWhat was posted, in a browser: %s/", w.standIn.URL)
 	}
 	posts += fmt.Sprintf("\nWhat was sent to webhooks, in a browser: %s/\n", w.chat.URL)
 	return fmt.Sprintf(`

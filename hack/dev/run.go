@@ -34,6 +34,8 @@ const (
 	guideAtLatest = 45 * time.Second
 	// feedsAddress is where the operator serves the summaries, unless the port is taken.
 	feedsAddress = "127.0.0.1:8082"
+	// pageAddress is where the operator serves its web page, unless the port is taken.
+	pageAddress = "127.0.0.1:8083"
 	// operatorUser is whom the API server takes the operator for: RBAC gives it what the operator has
 	// in a cluster, and no more.
 	operatorUser = "feed-operator-manager"
@@ -63,8 +65,8 @@ type world struct {
 	cluster *controlplane.Cluster
 	manager *child.Process
 	client  client.Client
-	// serves is the URL at which the operator serves the summaries.
-	serves string
+	// serves is the URL at which the operator serves the summaries, page that of its web page.
+	serves, page string
 }
 
 // runOperator runs everything until it is stopped; with --once until all items are done.
@@ -171,7 +173,12 @@ func (w *world) install(ctx context.Context) error {
 	if w.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	return w.grant(ctx, filepath.Join(w.options.root, "config", "rbac", "role.yaml"))
+	for _, role := range []string{"role.yaml", "dashboard_actions_role.yaml"} {
+		if err := w.grant(ctx, filepath.Join(w.options.root, "config", "rbac", role)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *world) startManager(ctx context.Context, program string) error {
@@ -188,13 +195,21 @@ func (w *world) startManager(ctx context.Context, program string) error {
 		return err
 	}
 	w.serves = "http://" + address
+	page, err := freeAddress(ctx, pageAddress)
+	if err != nil {
+		return err
+	}
+	w.page = "http://" + page + "/"
 	w.manager, err = child.Start("the operator", program, append([]string{
 		"--kubeconfig=" + kubeconfig,
 		"--feeds-bind-address=" + address,
+		"--dashboard-bind-address=" + page,
+		"--dashboard-actions",
 		"--metrics-bind-address=0",
 		"--health-probe-bind-address=0",
 		"--leader-elect=false",
 	}, managerFlags...), filepath.Join(w.options.path(w.options.dir), "manager.log"))
+	fmt.Printf("The operator's page: %s\n", w.page)
 	return err
 }
 

@@ -58,7 +58,7 @@ func Slim(object any) (any, error) {
 	rows := item.Status.Deliveries
 	item.Labels = nil
 	item.OwnerReferences = nil
-	item.Spec.Title, item.Status.ArticleHash = "", ""
+	item.Spec.Title, item.Status.ArticleHash = shortTitle(item.Spec.Title), ""
 	item.Spec.Image, item.Status.PageImage = nil, nil
 	item.Status.Phase, item.Status.Reason = v1alpha1.Phase(shared(string(item.Status.Phase))), v1alpha1.Reason(shared(string(item.Status.Reason)))
 	if item.Spec.GUID == item.Spec.URL {

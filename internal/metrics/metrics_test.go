@@ -216,37 +216,6 @@ func TestAQuietWeekendIsNoTrouble(t *testing.T) {
 	}))
 }
 
-// R5.3: a feed that declares how long it stays fresh is stale by that, and one that fails by its own interval.
-func TestASourceIsStaleByTheIntervalThatItsFeedDeclares(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		read, effective time.Duration
-		failures        int32
-		changed         bool
-		want            sourceState
-	}{
-		"within three declared days and an hour": {read: 73 * time.Hour, effective: 24 * time.Hour, want: sourceNotReady},
-		"after them":                             {read: 73*time.Hour + time.Second, effective: 24 * time.Hour, want: sourceStale},
-		"a first failure of such a feed":         {read: 25 * time.Hour, effective: 24 * time.Hour, failures: 1, want: sourceNotReady},
-		"failures that make the interval longer": {read: 2 * time.Hour, effective: time.Hour, failures: 2, want: sourceStale},
-		"declared by what another URL listed":    {read: 25 * time.Hour, effective: 24 * time.Hour, changed: true, want: sourceStale},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-1000 * time.Hour))}}
-			source.Spec.Interval = &metav1.Duration{Duration: 15 * time.Minute}
-			source.Status.LastSuccessTime = new(metav1.NewTime(noon.Add(-test.read)))
-			source.Status.EffectiveInterval, source.Status.ConsecutiveFailures = &metav1.Duration{Duration: test.effective}, test.failures
-			if test.changed {
-				source.Generation = 2
-			}
-			if got := stateOf(source, noon); got != test.want {
-				t.Errorf("%s, want %s", got, test.want)
-			}
-		})
-	}
-}
-
 // servicesWith are all the series of services, in their order.
 func servicesWith(numbers map[string]int) string {
 	var lines []string

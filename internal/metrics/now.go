@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/overview"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
@@ -154,16 +154,16 @@ func (p *present) collectServices(gauge setGauge) {
 	ofProviders.collect("AIProvider", gauge)
 	ofDestinations.collect("FeedDestination", gauge)
 
-	states, without := map[sourceState]int{}, 0
+	states, without := map[overview.SourceState]int{}, 0
 	for i := range p.sources {
 		source := &p.sources[i]
-		state := stateOf(source, p.time)
+		state := overview.StateOf(source, p.time)
 		states[state]++
-		if state != sourceSuspended && lacksProvider(source, callable) {
+		if state != overview.SourceSuspended && lacksProvider(source, callable) {
 			without++
 		}
 	}
-	for _, state := range sourceStates {
+	for _, state := range overview.SourceStates {
 		gauge(sources, float64(states[state]), string(state))
 	}
 	gauge(withoutProvider, float64(without))
@@ -179,42 +179,6 @@ func lacksProvider(source *v1alpha1.FeedSource, callable map[types.NamespacedNam
 		}
 	}
 	return false
-}
-
-// sourceState is how the polling of a source goes.
-type sourceState string
-
-const (
-	sourceReady     sourceState = "Ready"
-	sourceNotReady  sourceState = "NotReady"
-	sourceStale     sourceState = "Stale"
-	sourceSuspended sourceState = "Suspended"
-)
-
-var sourceStates = []sourceState{sourceReady, sourceNotReady, sourceStale, sourceSuspended}
-
-// staleAfter is for how long a source may not be read before somebody should look at it: three of its intervals and an hour (R5.3). The hour is also
-// for polls without news, of which one an hour is written down.
-func staleAfter(source *v1alpha1.FeedSource) time.Duration {
-	return 3*derive.IntervalWithoutFailures(source) + time.Hour
-}
-
-// stateOf is how the polling of a source goes. One that never was read counts from when it was created.
-func stateOf(source *v1alpha1.FeedSource, now time.Time) sourceState {
-	if source.Spec.Suspend {
-		return sourceSuspended
-	}
-	last := source.CreationTimestamp.Time
-	if read := source.Status.LastSuccessTime; read != nil {
-		last = read.Time
-	}
-	switch {
-	case now.Sub(last) > staleAfter(source):
-		return sourceStale
-	case !meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionReady):
-		return sourceNotReady
-	}
-	return sourceReady
 }
 
 // serviceCounts counts services of one kind by state.

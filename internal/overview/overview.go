@@ -90,7 +90,7 @@ func (w *writer) sources() {
 		counts := w.countsOf(source)
 		rows = append(rows, []string{
 			w.name(source), w.ago(source.Status.LastPollTime), w.nextPoll(source),
-			fmt.Sprint(counts.Active()), fmt.Sprint(counts.Processed), fmt.Sprint(counts.Failed), statusText(source, counts),
+			fmt.Sprint(counts.Active()), fmt.Sprint(counts.Processed), fmt.Sprint(counts.Failed), OfSource(source, counts),
 		})
 	}
 	w.table(rows)
@@ -107,8 +107,8 @@ func (w *writer) countsOf(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
 	return counts
 }
 
-// statusText returns what is wrong with a source, or that nothing is.
-func statusText(source *v1alpha1.FeedSource, items v1alpha1.ItemCounts) string {
+// OfSource returns what is wrong with a source, or that nothing is.
+func OfSource(source *v1alpha1.FeedSource, items v1alpha1.ItemCounts) string {
 	conditions := source.Status.Conditions
 	said := "not seen by the operator yet: is it running?"
 	if items != (v1alpha1.ItemCounts{}) {
@@ -133,15 +133,24 @@ func statusText(source *v1alpha1.FeedSource, items v1alpha1.ItemCounts) string {
 
 // nextPoll is when the operator polls a source next, as far as the source itself says it.
 func (w *writer) nextPoll(source *v1alpha1.FeedSource) string {
+	at, unless := NextPoll(source, w.Now)
+	if unless != "" {
+		return unless
+	}
+	return w.in(at)
+}
+
+// NextPoll is when the operator polls a source next, as far as the source itself says it; or else a word that says why it does not.
+func NextPoll(source *v1alpha1.FeedSource, now time.Time) (at time.Time, unless string) {
 	switch {
 	case source.Spec.Suspend:
-		return "suspended"
+		return time.Time{}, "suspended"
 	case ended(source):
-		return "never"
+		return time.Time{}, "never"
 	}
-	timing := derive.Timing(source, w.Now)
-	timing.FirstSeen = w.Now
-	return w.in(polling.Due(timing))
+	timing := derive.Timing(source, now)
+	timing.FirstSeen = now
+	return polling.Due(timing), ""
 }
 
 // ended reports whether a source is not polled until a person changes something, which nobody has yet. One

@@ -55,22 +55,43 @@ func (w *writer) destinationRows() []service {
 	return all
 }
 
-// serviceOf reports whether a service can be called. One that is ready may pause for a moment all the same.
+// serviceOf is what a row says of a service.
 func (w *writer) serviceOf(object metav1.Object, status *v1alpha1.ServiceStatus) service {
-	said := service{name: w.name(object), until: "fixed manually", why: "not seen by the operator yet: is it running?"}
+	of := OfService(status, w.Now)
+	said := service{name: w.name(object), until: "fixed manually", why: of.Why, well: of.Well}
+	if of.Retried {
+		said.until = "retried"
+	}
+	if !of.Until.IsZero() {
+		said.until = w.in(of.Until)
+	}
+	return said
+}
+
+// Service is whether a provider or a destination can be called.
+type Service struct {
+	Well bool
+	// Why says in words why not, or that all is well.
+	Why string
+	// Until is when it is called again, zero where nobody knows; Retried is set where the operator tries it again by itself.
+	Until   time.Time
+	Retried bool
+}
+
+// OfService reports whether a service can be called. One that is ready may pause for a moment all the same.
+func OfService(status *v1alpha1.ServiceStatus, now time.Time) Service {
+	said := Service{Why: "not seen by the operator yet: is it running?"}
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if ready != nil {
-		said.well, said.why = ready.Status == metav1.ConditionTrue, ready.Reason+": "+ready.Message
-		if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling) {
-			said.until = "retried"
-		}
+		said.Well, said.Why = ready.Status == metav1.ConditionTrue, ready.Reason+": "+ready.Message
+		said.Retried = meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling)
 	}
-	if pause := status.Availability; pause != nil && pause.Until != nil && pause.Until.After(w.Now) {
-		said.until = w.in(pause.Until.Time)
-		if said.well {
-			said.well, said.why = false, string(pause.State)
+	if pause := status.Availability; pause != nil && pause.Until != nil && pause.Until.After(now) {
+		said.Until = pause.Until.Time
+		if said.Well {
+			said.Well, said.Why = false, string(pause.State)
 			if status.LastFailure != nil {
-				said.why += ": " + status.LastFailure.Message
+				said.Why += ": " + status.LastFailure.Message
 			}
 		}
 	}

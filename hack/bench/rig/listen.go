@@ -59,8 +59,8 @@ func (l loopbackOnly) Accept() (net.Conn, error) {
 	}
 }
 
-// freeAddress is an address of this machine where nobody listens.
-func freeAddress(ctx context.Context) (string, error) {
+// FreeAddress is an address of this machine where nobody listens.
+func FreeAddress(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

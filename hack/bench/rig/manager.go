@@ -28,14 +28,14 @@ func StartManager(ctx context.Context, p *Plane, namespace string, flags ...stri
 	m := &Manager{program: filepath.Base(p.options.Manager), folder: p.options.Profiles}
 	if m.folder != "" {
 		var err error
-		if m.profiles, err = freeAddress(ctx); err != nil {
+		if m.profiles, err = FreeAddress(ctx); err != nil {
 			return nil, err
 		}
 		flags = append(flags, "--pprof-bind-address="+m.profiles)
 	}
 	process, err := child.Start("the operator", p.options.Manager, append([]string{
 		"--kubeconfig=" + p.cluster.Kubeconfig(), "--namespace=" + namespace, "--allow-cidr=" + loopback.String(), "--allow-http",
-		"--feeds-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0",
+		"--feeds-bind-address=127.0.0.1:0", "--dashboard-bind-address=0", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0",
 	}, flags...), filepath.Join(p.dir, "manager.log"))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,331 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"embed"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/singleflight"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	expiring "k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/internal/dashboard/guard"
+	"github.com/feed-operator/feed-operator/internal/dashboard/people"
+)
+
+//go:embed assets
+var assets embed.FS
+
+const (
+	// requestsAtOnce is how many pages are made at the same time; requestWait is how long one waits for its turn.
+	requestsAtOnce = 8
+	requestWait    = 5 * time.Second
+	// reviewTimeout bounds all questions to the API server about one person.
+	reviewTimeout = 10 * time.Second
+	// makeTimeout bounds the making of a page: what is asked and read for it has bounds of its own.
+	makeTimeout = requestWait + reviewTimeout + readTimeout
+	// mostForm is how large a form may be, in bytes: a token is the largest thing in one.
+	mostForm = 16 << 10
+)
+
+// Options of the page.
+type Options struct {
+	// Board is where the snapshots are; Live reads single items from the API server.
+	Board *Board
+	Live  client.Reader
+	// Now is the time of the operator.
+	Now func() time.Time
+	// Actions lets people retry items, and suspend and resume sources.
+	Actions bool
+	// Writer writes what they press where nobody is asked who they are.
+	Writer client.Client
+	// Reviews asks the API server who somebody is and what they may do. Nil: everybody who reaches the page sees all.
+	Reviews client.Client
+	// As makes a client that writes with the token of a person, so that it is the API server that decides, and knows who it was.
+	As func(token string) (client.Client, error)
+	// Hosts are the names under which the page may be asked for beside localhost and addresses.
+	Hosts []string
+	// Log gets the errors that viewers are not told.
+	Log logr.Logger
+}
+
+type handler struct {
+	Options
+	board  *Board
+	whole  *wholeItems
+	door   *people.People // nil where nobody is asked
+	key    []byte         // of the forms
+	turns  chan struct{}
+	pages  *expiring.LRUExpireCache
+	making singleflight.Group
+	ending <-chan struct{}
+
+	entrance sync.Mutex
+	viewers  int
+	byPerson map[string]int
+}
+
+// With --dashboard-auth. What people press is written with their own tokens then, so that nothing more is needed for it.
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+// NewHandler serves the page. The streams to viewers end when ending is closed.
+//
+// Answers: 401 where a person must sign in, 403 for what they may not do, 404 for what there is not, or they do not see, 421 under a name that is not
+// known, 503 while the cache is filled, the API server does not answer, or there are too many viewers.
+func NewHandler(options Options, ending <-chan struct{}) http.Handler {
+	h := &handler{
+		Options: options, board: options.Board, whole: newWholeItems(options.Live, options.Now), key: make([]byte, 32), ending: ending,
+		turns: make(chan struct{}, requestsAtOnce), pages: expiring.NewLRUExpireCacheWithClock(mostPages, people.Clock(options.Now)), byPerson: map[string]int{},
+	}
+	_, _ = rand.Read(h.key)
+	if options.Reviews != nil {
+		h.door = people.New(options.Reviews, options.Now)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", http.HandlerFunc(h.asset))
+	mux.HandleFunc("GET /{$}", h.page(h.overview))
+	mux.HandleFunc("GET /items", h.page(h.items))
+	mux.HandleFunc("GET /items/{namespace}/{name}", h.page(h.item))
+	mux.HandleFunc("GET /sources", h.page(h.sources))
+	mux.HandleFunc("GET /sources/{namespace}/{name}", h.page(h.source))
+	mux.HandleFunc("GET /events", h.known(h.stream))
+	mux.HandleFunc("POST /items/{namespace}/{name}/retry", h.act(h.retry))
+	mux.HandleFunc("POST /sources/{namespace}/{name}/suspend", h.act(h.suspend(true)))
+	mux.HandleFunc("POST /sources/{namespace}/{name}/resume", h.act(h.suspend(false)))
+	mux.HandleFunc("GET /sign-in", h.signInPage)
+	mux.HandleFunc("POST /sign-in", h.signIn)
+	mux.HandleFunc("POST /sign-out", h.signOut)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		h.refuse(w, r, http.StatusNotFound, "There is no such page.")
+	})
+	return guard.New(options.Hosts, h.refuse, mux)
+}
+
+// everybody is the viewer where nobody is asked.
+var everybody = &people.Person{}
+
+// viewerOf finds out who has sent a request.
+func (h *handler) viewerOf(ctx context.Context, r *http.Request) (*people.Person, error) {
+	if h.door == nil {
+		return everybody, nil
+	}
+	return h.door.Who(ctx, h.door.TokenOf(r))
+}
+
+// again asks anew who somebody is: their token may have been revoked.
+func (h *handler) again(ctx context.Context, of *people.Person) (*people.Person, error) {
+	if h.door == nil {
+		return of, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	return h.door.Who(ctx, of.Token)
+}
+
+// see returns what somebody may see now.
+func (h *handler) see(ctx context.Context, of *people.Person) (Cut, error) {
+	snapshot, err := h.board.Current(ctx)
+	if err != nil {
+		return Cut{}, err
+	}
+	return h.cut(ctx, of, snapshot)
+}
+
+// cut returns what of a snapshot somebody may see.
+func (h *handler) cut(ctx context.Context, of *people.Person, snapshot *Snapshot) (Cut, error) {
+	if h.door == nil {
+		return snapshot.cut(func(string) bool { return true }), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	seen, err := h.door.Sees(ctx, of, snapshot.names)
+	return snapshot.cut(func(namespace string) bool { return seen[namespace] }), err
+}
+
+// may reports whether somebody may change an object.
+func (h *handler) may(ctx context.Context, of *people.Person, resource, namespace string) (bool, error) {
+	if !h.Actions || h.door == nil {
+		return h.Actions, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	return h.door.May(ctx, of, "patch", resource, namespace)
+}
+
+// known calls a function with who has sent the request.
+func (h *handler) known(serve func(http.ResponseWriter, *http.Request, *people.Person)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+		of, err := h.viewerOf(ctx, r)
+		cancel()
+		if err != nil {
+			h.explain(w, r, err)
+			return
+		}
+		serve(w, r, of)
+	}
+}
+
+// composer makes a page of what somebody may see.
+type composer func(*http.Request, *people.Person, Cut) (*page, error)
+
+// page serves what a function composes of what somebody may see. Whoever looks at the same, of the same snapshot, is sent the same.
+func (h *handler) page(compose composer) http.HandlerFunc {
+	return h.known(func(w http.ResponseWriter, r *http.Request, of *people.Person) {
+		body, err := h.shared(r, of, compose)
+		if err != nil {
+			h.explain(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(body) //nolint:gosec // made by html/template
+	})
+}
+
+const (
+	// mostPages is how many pages are kept, and pageKept for how long; none of more than mostPage bytes is.
+	mostPages, mostPage = 64, 128 << 10
+	pageKept            = oldest
+)
+
+// shared makes a page, or returns the one that the same person, or everybody where nobody is asked, was sent of the same snapshot.
+func (h *handler) shared(r *http.Request, of *people.Person, compose composer) ([]byte, error) {
+	snapshot, err := h.board.Current(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	id := strings.Join([]string{strconv.FormatInt(snapshot.Taken.UnixNano(), 36), people.FormToken(h.key, of), r.URL.RequestURI()}, " ")
+	if kept, found := h.pages.Get(id); found {
+		if body, is := kept.([]byte); is {
+			return body, nil
+		}
+	}
+	made := h.making.DoChan(id, func() (any, error) { //nolint:contextcheck // it goes on without the first who asks
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), makeTimeout) // others wait for it too
+		defer cancel()
+		body, err := h.render(r.WithContext(ctx), of, snapshot, compose)
+		if err == nil && len(body) <= mostPage {
+			h.pages.Add(id, body, pageKept)
+		}
+		return body, err
+	})
+	select {
+	case done := <-made:
+		body, _ := done.Val.([]byte)
+		return body, done.Err
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// render makes a page. The place is given back before it is sent: a slow viewer holds none.
+func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot, compose composer) ([]byte, error) {
+	wait := time.NewTimer(requestWait)
+	defer wait.Stop()
+	select {
+	case h.turns <- struct{}{}:
+		defer func() { <-h.turns }()
+	case <-wait.C:
+		return nil, errCrowded
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	cut, err := h.cut(r.Context(), of, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	made, err := compose(r, of, cut)
+	if err != nil {
+		return nil, err
+	}
+	made.Version, made.Now, made.Name = cut.Version(), cut.Taken, line(of.Name)
+	made.Actions, made.Auth, made.Form, made.Path = h.Actions, h.door != nil, people.FormToken(h.key, of), r.URL.Path
+	made.Namespaces = cut.Namespaces()
+	if did := r.URL.Query().Get("did"); did != "" {
+		made.Did = done[did]
+	}
+	return made.bytes()
+}
+
+var (
+	errNotFound = errors.New("there is nothing of that name, or it is not yours to see")
+	errCrowded  = errors.New("too many pages are being made")
+)
+
+// explain says what is wrong. What is about the inside of the operator goes to the log alone.
+func (h *handler) explain(w http.ResponseWriter, r *http.Request, err error) {
+	var notStarted *cache.ErrCacheNotStarted
+	switch {
+	case r.Context().Err() != nil: // nobody is listening any more
+	case errors.Is(err, people.ErrSignIn):
+		h.askToSignIn(w, r, http.StatusUnauthorized, "")
+	case errors.Is(err, errNotFound), apierrors.IsNotFound(err):
+		h.refuse(w, r, http.StatusNotFound, "There is nothing of that name here, or you may not see it.")
+	case apierrors.IsForbidden(err) && h.door == nil:
+		h.refuse(w, r, http.StatusForbidden, "The operator itself may not do that. It needs the ClusterRole of config/rbac/dashboard_actions_role.yaml, or "+
+			"--dashboard-auth, so that it is done with the token of a person.")
+	case apierrors.IsForbidden(err):
+		h.refuse(w, r, http.StatusForbidden, "The API server does not let you do that.")
+	case errors.As(err, &notStarted), errors.Is(err, context.DeadlineExceeded), meta.IsNoMatchError(err):
+		h.refuse(w, r, http.StatusServiceUnavailable, "The operator has just been started, and reads what there is. Load this page again in a moment.")
+	case errors.Is(err, errCrowded), errors.Is(err, people.ErrBusy):
+		h.refuse(w, r, http.StatusServiceUnavailable, "Too many requests at once. Load this page again in a moment.")
+	default:
+		h.Log.Error(err, "Page not served", "path", r.URL.Path)
+		h.refuse(w, r, http.StatusServiceUnavailable, "The API server does not answer, or not as it should. The operator's log says more.")
+	}
+}
+
+// refuse answers with words.
+func (h *handler) refuse(w http.ResponseWriter, _ *http.Request, status int, words string) {
+	body, err := (&page{Title: http.StatusText(status), kind: "refusal", Refusal: words}).bytes()
+	if err != nil {
+		http.Error(w, words, status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", "5")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// asset serves the stylesheet and the script.
+func (h *handler) asset(w http.ResponseWriter, r *http.Request) {
+	content, err := assets.ReadFile(strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil {
+		h.refuse(w, r, http.StatusNotFound, "There is no such file.")
+		return
+	}
+	kind := "text/css; charset=utf-8"
+	switch {
+	case strings.HasSuffix(r.URL.Path, ".js"):
+		kind = "text/javascript; charset=utf-8"
+	case strings.HasSuffix(r.URL.Path, ".svg"):
+		kind = "image/svg+xml"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = w.Write(content) //nolint:gosec // a file of ours
+}
+
+// formed reports whether a form of the person themselves has made a request, or a program that shows their token.
+func (h *handler) formed(r *http.Request, of *people.Person) bool {
+	return subtle.ConstantTimeCompare([]byte(r.PostFormValue("form")), []byte(people.FormToken(h.key, of))) == 1
+}

@@ -1,0 +1,247 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package people knows who looks at the page, and what they may see and do: what the API server says of the token that they show.
+//
+// It asks the API server, seldom, and believes it for a while. It knows nothing of what the page shows.
+package people
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	expiring "k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+)
+
+const (
+	// CookieName is that of the cookie that holds a person's token, encrypted.
+	CookieName = "feed-operator-page"
+	// MostToken is how long a token may be, in bytes: encrypted, it has to fit into a cookie (RFC 6265, section 6.1: 4096 bytes).
+	MostToken = 2900
+	// Answers of the API server are believed for so long.
+	identityKept, strangerKept, permissionKept = time.Minute, 10 * time.Second, time.Minute
+	// familiarFor is how long a token that was good is not one that nobody has shown before.
+	familiarFor = time.Hour
+	// So many of them are kept at most.
+	mostIdentities, mostPermissions = 1000, 20_000
+	// reviewsAtOnce is how many questions about the namespaces of one person are asked at the same time.
+	reviewsAtOnce = 8
+	// Tokens that nobody has shown before are asked about so often at most: whoever reaches the page can make them up.
+	NewTokensPerSecond, NewTokensAtOnce = 5, 20
+)
+
+var (
+	// ErrSignIn means that nobody has shown a token that the API server knows.
+	ErrSignIn = errors.New("not signed in")
+	// ErrBusy means that too many unknown tokens are shown.
+	ErrBusy = errors.New("too many tokens are being checked")
+)
+
+// Person is who has sent a request.
+type Person struct {
+	// Name as the API server says it; empty where nobody is asked who they are.
+	Name   string
+	Token  string
+	groups []string
+	uid    string
+	extra  map[string]authorizationv1.ExtraValue
+}
+
+// People knows who may see and do what.
+type People struct {
+	reviews     client.Client // creates TokenReviews and SubjectAccessReviews
+	key         [32]byte      // of the cookies; of this process only
+	identities  *expiring.LRUExpireCache
+	permissions *expiring.LRUExpireCache
+	// Tokens that nobody has shown before are asked about seldom; those that were good within the last hour whenever it is time to.
+	unknown  *rate.Limiter
+	familiar *expiring.LRUExpireCache
+}
+
+// New returns what asks an API server.
+func New(reviews client.Client, now func() time.Time) *People {
+	clock := Clock(now)
+	p := &People{
+		reviews:     reviews,
+		identities:  expiring.NewLRUExpireCacheWithClock(mostIdentities, clock),
+		permissions: expiring.NewLRUExpireCacheWithClock(mostPermissions, clock),
+		unknown:     rate.NewLimiter(NewTokensPerSecond, NewTokensAtOnce),
+		familiar:    expiring.NewLRUExpireCacheWithClock(mostIdentities, clock),
+	}
+	_, _ = rand.Read(p.key[:]) // never fails: crypto/rand
+	return p
+}
+
+// Clock is a time for the caches that expire.
+type Clock func() time.Time
+
+// Now is the time.
+func (c Clock) Now() time.Time { return c() }
+
+// TokenOf returns the token that a request shows: in its header, or in the cookie that Cookie is.
+func (p *People) TokenOf(r *http.Request) string {
+	if bearer, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); is {
+		return strings.TrimSpace(bearer)
+	}
+	cookie, err := r.Cookie(CookieName)
+	if err != nil {
+		return ""
+	}
+	return p.open(cookie.Value)
+}
+
+// Cookie holds a token. It is encrypted, because a browser shows the cookies of one port of a host to all other ports of it: whatever else a person
+// forwards to localhost would get the token.
+func (p *People) Cookie(token string, encrypted bool) *http.Cookie {
+	sealing := p.sealing()
+	nonce := make([]byte, sealing.NonceSize())
+	_, _ = rand.Read(nonce)
+	value := base64.RawURLEncoding.EncodeToString(sealing.Seal(nonce, nonce, []byte(token), nil))
+	//nolint:gosec // it is Secure where the page is reached by https; by port-forward it is not
+	return &http.Cookie{Name: CookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: encrypted}
+}
+
+func (p *People) open(value string) string {
+	sealed, err := base64.RawURLEncoding.DecodeString(value)
+	sealing := p.sealing()
+	if err != nil || len(sealed) < sealing.NonceSize() {
+		return ""
+	}
+	token, err := sealing.Open(nil, sealed[:sealing.NonceSize()], sealed[sealing.NonceSize():], nil)
+	if err != nil {
+		return "" // of another process, or made up
+	}
+	return string(token)
+}
+
+func (p *People) sealing() cipher.AEAD {
+	block, err := aes.NewCipher(p.key[:])
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	sealing, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	return sealing
+}
+
+// Who asks the API server whose token it is.
+func (p *People) Who(ctx context.Context, token string) (*Person, error) {
+	if token == "" {
+		return nil, ErrSignIn
+	}
+	if len(token) > 4*MostToken {
+		return nil, ErrSignIn
+	}
+	sum := sha256.Sum256([]byte(token))
+	id := hex.EncodeToString(sum[:])
+	if known, found := p.identities.Get(id); found {
+		if of, is := known.(*Person); is && of != nil {
+			return of, nil
+		}
+		return nil, ErrSignIn
+	}
+	if _, good := p.familiar.Get(id); !good && !p.unknown.Allow() {
+		return nil, ErrBusy
+	}
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	if err := p.reviews.Create(ctx, review); err != nil {
+		return nil, fmt.Errorf("ask the API server whose token it is: %w", err)
+	}
+	if !review.Status.Authenticated || review.Status.User.Username == "" {
+		p.identities.Add(id, (*Person)(nil), strangerKept)
+		p.familiar.Remove(id)
+		return nil, ErrSignIn
+	}
+	user := review.Status.User
+	of := &Person{Name: user.Username, Token: token, groups: user.Groups, uid: user.UID}
+	for key, value := range user.Extra {
+		if of.extra == nil {
+			of.extra = map[string]authorizationv1.ExtraValue{}
+		}
+		of.extra[key] = authorizationv1.ExtraValue(value)
+	}
+	p.identities.Add(id, of, identityKept)
+	p.familiar.Add(id, true, familiarFor)
+	return of, nil
+}
+
+// May asks the API server whether a person may do something with a resource of this group in a namespace, or in all of them if that is empty.
+func (p *People) May(ctx context.Context, of *Person, verb, resource, namespace string) (bool, error) {
+	// The groups and all else belong to the token, and it is the token that is kept for.
+	sum := sha256.Sum256([]byte(strings.Join([]string{of.Token, verb, resource, namespace}, "\x00")))
+	id := hex.EncodeToString(sum[:])
+	if known, found := p.permissions.Get(id); found {
+		allowed, _ := known.(bool)
+		return allowed, nil
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: of.Name, Groups: of.groups, UID: of.uid, Extra: of.extra,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: namespace,
+		},
+	}}
+	if err := p.reviews.Create(ctx, review); err != nil {
+		return false, fmt.Errorf("ask the API server what %s may do: %w", of.Name, err)
+	}
+	allowed := review.Status.Allowed && !review.Status.Denied
+	p.permissions.Add(id, allowed, permissionKept)
+	return allowed, nil
+}
+
+// Sees returns the namespaces, of those that there are, in which a person may list FeedItems.
+func (p *People) Sees(ctx context.Context, of *Person, namespaces []string) (map[string]bool, error) {
+	seen := make(map[string]bool, len(namespaces))
+	everywhere, err := p.May(ctx, of, "list", "feeditems", "")
+	if err != nil {
+		return nil, err
+	}
+	if everywhere {
+		for _, namespace := range namespaces {
+			seen[namespace] = true
+		}
+		return seen, nil
+	}
+	var mu sync.Mutex
+	questions, ctx := errgroup.WithContext(ctx)
+	questions.SetLimit(reviewsAtOnce)
+	for _, namespace := range slices.Clone(namespaces) {
+		questions.Go(func() error {
+			allowed, err := p.May(ctx, of, "list", "feeditems", namespace)
+			mu.Lock()
+			defer mu.Unlock()
+			seen[namespace] = allowed
+			return err
+		})
+	}
+	return seen, questions.Wait()
+}
+
+// FormToken is what the forms of a person carry, so that a request that no form of theirs has made is told: browsers that do not say where a request
+// comes from are protected too.
+func FormToken(key []byte, of *Person) string {
+	sum := hmac.New(sha256.New, key)
+	_, _ = sum.Write([]byte("form\x00" + of.Name + "\x00" + of.Token))
+	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
+}

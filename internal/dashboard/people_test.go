@@ -1,0 +1,218 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/people"
+)
+
+// twoTenants are two namespaces in which much is the same.
+func twoTenants() []client.Object {
+	var objects []client.Object
+	for _, namespace := range []string{"a", "b"} {
+		source := aSource(namespace, "press-"+namespace)
+		provider := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "gemini-" + namespace}}
+		provider.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: v1alpha1.ReasonCredentialsRefused, Message: "refused"}}
+		objects = append(objects, source, provider, anItem(source, "dead-"+namespace, v1alpha1.PhaseFailed, because(v1alpha1.ReasonInvalidContent)),
+			anItem(source, "done-"+namespace, v1alpha1.PhaseProcessed))
+	}
+	return objects
+}
+
+var bearer = []string{"Authorization", "Bearer of-a"}
+
+// R5.4: with --dashboard-auth, who shows no token of the cluster sees nothing, and is asked for one in words.
+func TestStrangersSeeNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withAuth, twoTenants()...)
+	for _, headers := range [][]string{nil, {"Authorization", "Bearer made-up"}, {"Authorization", "Basic x"}, {"Cookie", people.CookieName + "=made-up"}, {"Authorization", "Bearer " + strings.Repeat("x", 15_000)}} {
+		for _, path := range []string{"/", "/items", "/items/a/dead-a", "/sources", "/sources/a/press-a", "/events"} {
+			got := w.ask(http.MethodGet, path, nil, headers...)
+			if got.Code != http.StatusUnauthorized {
+				t.Errorf("%s with %.40q: %d", path, headers, got.Code)
+			}
+			got.lacks("press", "dead-a", "gemini")
+		}
+	}
+	if strangers := w.count("token"); strangers > 1 {
+		t.Errorf("the API server was asked %d times about one unknown token", strangers)
+	}
+	w.ask(http.MethodGet, "/", nil).has("Sign in", "kubectl create token")
+}
+
+// R5.4: a person sees the namespaces in which they may list FeedItems, and nothing that depends on others: no name, count, bar, reason or answer.
+func TestAPersonSeesTheirNamespacesOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withAuth, twoTenants()...)
+	alone := newWorld(t, withAuth, twoTenants()[:4]...)
+	for _, of := range []*world{w, alone} {
+		of.may["of-a"] = []string{"list feeditems a"}
+	}
+	for _, path := range []string{"/", "/items", "/items?q=dead", "/items?phase=Failed", "/items?namespace=b", "/items?source=press-b", "/sources", "/items/a/dead-a"} {
+		got, want := w.see(path, bearer...), alone.see(path, bearer...)
+		got.lacks("press-b\"", "dead-b", "gemini-b", ">b<", "done-b")
+		clean := func(a answer) string { // what differs with each process
+			return strings.ReplaceAll(strings.ReplaceAll(a.Body.String(), a.form(), ""), a.all("main", "data-version")[0], "")
+		}
+		if clean(got) != clean(want) {
+			t.Errorf("%s differs from what it is without the other namespace:\n%s\n%s", path, got.text(), want.text())
+		}
+	}
+	for _, path := range []string{"/items/b/dead-b", "/sources/b/press-b", "/items/b/nothing", "/items/c/nothing"} {
+		got, nothing := w.ask(http.MethodGet, path, nil, bearer...), w.ask(http.MethodGet, "/items/c/at-all", nil, bearer...)
+		if got.Code != http.StatusNotFound || got.Body.String() != nothing.Body.String() {
+			t.Errorf("%s: %d: %s", path, got.Code, got.text())
+		}
+	}
+	w.may["of-all"] = []string{"list feeditems *"}
+	w.see("/", "Authorization", "Bearer of-all").has("dead-a", "dead-b", "2 dead letters")
+}
+
+// R5.4: what happens in a namespace that a person does not see changes nothing that they are sent.
+func TestTheVersionOfAPersonIsTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withAuth, twoTenants()...)
+	w.may["of-a"] = []string{"list feeditems a"}
+	version := func() string { return w.see("/", bearer...).all("main", "data-version")[0] }
+	before := version()
+	change := func(namespace string) {
+		item := w.item(namespace, "dead-"+namespace)
+		item.Status.Phase, item.Status.Reason = v1alpha1.PhaseDeferred, ""
+		if err := w.client.Update(t.Context(), &item); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(2 * time.Second)
+	}
+	change("b")
+	if got := version(); got != before {
+		t.Error("it tells that something has changed in another namespace")
+	}
+	change("a")
+	if got := version(); got == before {
+		t.Error("it does not tell of a change")
+	}
+}
+
+// R5.4: a person may do what the API server lets them do, with their own token; they are offered nothing else.
+func TestAPersonMayDoWhatTheAPIServerLetsThemDo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(options *Options) { withAuth(options); options.Actions, options.Writer = true, nil }, twoTenants()...)
+	w.may["of-a"] = []string{"list feeditems a", "list feeditems b", "patch feeditems a", "patch feedsources b"}
+	own := w.see("/items/a/dead-a", bearer...)
+	own.has("Retry now")
+	form := url.Values{"form": {own.form()}}
+	w.see("/items/b/dead-b", bearer...).lacks("Retry now")
+	w.see("/sources/a/press-a", bearer...).lacks("Suspend the source")
+	for path, want := range map[string]int{
+		"/items/a/dead-a/retry": 303, "/items/b/dead-b/retry": 403, "/sources/a/press-a/suspend": 403, "/sources/b/press-b/suspend": 303, "/items/c/x/retry": 404,
+	} {
+		if got := w.ask(http.MethodPost, path, form, bearer...); got.Code != want {
+			t.Errorf("POST %s: %d, want %d: %s", path, got.Code, want, got.text())
+		}
+	}
+	if len(w.item("a", "dead-a").Annotations) != 1 || len(w.item("b", "dead-b").Annotations) != 0 || w.source("a", "press-a").Spec.Suspend || !w.source("b", "press-b").Spec.Suspend {
+		t.Error("something else was done")
+	}
+	w.may["of-b"] = w.may["of-a"]
+	if got := w.ask(http.MethodPost, "/items/a/dead-a/retry", form, "Authorization", "Bearer of-b"); got.Code != http.StatusForbidden {
+		t.Errorf("the form of somebody else: %d", got.Code)
+	}
+	if strings.Contains(w.log.String(), "of-a\"") && strings.Contains(w.log.String(), "Bearer") {
+		t.Errorf("the log has a token: %s", w.log)
+	}
+}
+
+// R5.4, R5.6: who signs in gets a cookie that scripts cannot read, that goes to no other site, and that holds the token so that nobody else can read it.
+func TestSigningInKeepsTheTokenToItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withAuth, twoTenants()...)
+	w.may["of-a"] = []string{"list feeditems a"}
+	form := w.ask(http.MethodGet, "/sign-in", nil).form()
+	for token, want := range map[string]string{"made-up": "does not know this token", strings.Repeat("x", 3000): "too long"} {
+		if got := w.ask(http.MethodPost, "/sign-in", url.Values{"form": {form}, "token": {token}}); got.Code != http.StatusUnauthorized || !strings.Contains(got.text(), want) {
+			t.Errorf("%.20s: %d: %s", token, got.Code, got.text())
+		}
+	}
+	if got := w.ask(http.MethodPost, "/sign-in", url.Values{"token": {"of-a"}}); got.Header().Get("Set-Cookie") != "" {
+		t.Error("a form of another site signs in")
+	}
+	if got := w.ask(http.MethodPost, "/sign-in", url.Values{"form": {form}, "token": {"of-a"}}, "Sec-Fetch-Site", "cross-site"); got.Code != http.StatusForbidden {
+		t.Errorf("another site signs in: %d", got.Code)
+	}
+	got := w.ask(http.MethodPost, "/sign-in", url.Values{"form": {form}, "token": {" of-a\n"}})
+	cookies := got.Result().Cookies()
+	if got.Code != http.StatusSeeOther || len(cookies) != 1 {
+		t.Fatalf("%d: %v", got.Code, cookies)
+	}
+	cookie := cookies[0]
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" || strings.Contains(cookie.Value, "of-a") {
+		t.Errorf("cookie %v", cookie)
+	}
+	page := w.see("/", "Cookie", cookie.Name+"="+cookie.Value)
+	page.has("dead-a", "user of of-a", "Sign out")
+	altered := []byte(cookie.Value)
+	altered[len(altered)-3] ^= 1
+	if got := w.ask(http.MethodGet, "/", nil, "Cookie", cookie.Name+"="+string(altered)); got.Code != http.StatusUnauthorized {
+		t.Errorf("an altered cookie: %d", got.Code)
+	}
+	again := newWorld(t, withAuth, twoTenants()...)
+	again.may["of-a"] = w.may["of-a"]
+	if got := again.ask(http.MethodGet, "/", nil, "Cookie", cookie.Name+"="+cookie.Value); got.Code != http.StatusUnauthorized {
+		t.Errorf("the cookie of another process: %d", got.Code)
+	}
+	out := w.ask(http.MethodPost, "/sign-out", url.Values{})
+	if cookies := out.Result().Cookies(); len(cookies) != 1 || cookies[0].MaxAge >= 0 {
+		t.Errorf("signing out: %v", cookies)
+	}
+	tls := w.ask(http.MethodPost, "/sign-in", url.Values{"form": {form}, "token": {"of-a"}}, "X-Forwarded-Proto", "https")
+	if cookies := tls.Result().Cookies(); len(cookies) != 1 || !cookies[0].Secure {
+		t.Errorf("behind TLS: %v", cookies)
+	}
+}
+
+// R5.4: the API server is asked seldom: answers are kept for a minute, and then asked for again; those whose tokens are made up cannot make it busy.
+func TestTheAPIServerIsAskedSeldom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withAuth, twoTenants()...)
+	w.may["of-a"] = []string{"list feeditems a"}
+	for range 20 {
+		w.see("/items/a/dead-a", bearer...)
+		w.pass(2 * time.Second)
+	}
+	if tokens, access, gets := w.count("token"), w.count("access"), w.count("get"); tokens != 1 || access != 3 || gets != 1 {
+		t.Errorf("asked %d times who it is, %d times what they may see, and %d times for the item", tokens, access, gets)
+	}
+	w.mu.Lock()
+	delete(w.may, "of-a") // the token is revoked
+	w.mu.Unlock()
+	w.pass(time.Minute)
+	if got := w.ask(http.MethodGet, "/", nil, bearer...); got.Code != http.StatusUnauthorized {
+		t.Errorf("a token that was revoked a minute ago: %d", got.Code)
+	}
+	before := w.count("token")
+	for i := range 200 {
+		w.ask(http.MethodGet, "/", nil, "Authorization", "Bearer made-up-"+strings.Repeat("x", i))
+	}
+	if asked := w.count("token") - before; asked > people.NewTokensAtOnce+people.NewTokensPerSecond {
+		t.Errorf("the API server was asked about %d made-up tokens at once", asked)
+	}
+	other := newWorld(t, withAuth, twoTenants()...)
+	other.may["of-a"] = []string{"list feeditems a"}
+	other.see("/", bearer...)
+	other.pass(2 * time.Minute)
+	for i := range 2 * people.NewTokensAtOnce {
+		other.ask(http.MethodGet, "/", nil, "Authorization", "Bearer made-up-"+strings.Repeat("x", i))
+	}
+	other.see("/", bearer...) // those who make tokens up keep nobody out who was here before
+}
