@@ -46,6 +46,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
 	"github.com/feed-operator/feed-operator/internal/provider/openai"
 	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 var server *apitest.Server
@@ -87,6 +88,8 @@ type world struct {
 	self *corev1.ObjectReference
 	// metrics are those of the operator, nil for none.
 	metrics prometheus.Registerer
+	// tracer makes spans, nil for nobody.
+	tracer *tracing.Tracer
 	// postsInMemory is how many posts are; 0 is for the default.
 	postsInMemory int64
 	// eventBytes is how much memory events may take that wait for one destination; 0 is for the default.
@@ -211,6 +214,7 @@ func (w *world) start() {
 		RequestsPerHost: cmp.Or(w.perHost, 8),
 		Self:            w.self,
 		Registry:        w.metrics,
+		Tracer:          w.tracer,
 		PostsInMemory:   w.postsInMemory,
 		EventBytes:      w.eventBytes,
 	}, controllers.ForTest{HasKinds: w.api == server, ByClockOnly: w.byClockOnly})

@@ -32,6 +32,7 @@ type flags struct {
 	feedsAddress                 string
 	pprofAddress                 string
 	feedsBaseURL                 *url.URL
+	otlpEndpoint                 string
 	leaderElect                  bool
 	leaderElectionNamespace      string
 	namespaces                   []string
@@ -58,6 +59,8 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.StringVar(&f.feedsAddress, "feeds-bind-address", ":8082", "address that serves the summaries as Atom and JSON feeds; 0 to turn it off")
 	baseURL := set.String("feeds-base-url", "", "URL under which readers reach that address, such as https://feeds.example.org")
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address that serves metrics; 0 to turn it off")
+	set.StringVar(&f.otlpEndpoint, "otlp-endpoint", "", "URL of a collector that takes traces by OTLP over HTTP, such as http://collector.observability:4318. "+
+		"Default: what OTEL_EXPORTER_OTLP_ENDPOINT says; without both, no traces are made")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 to turn it off")
 	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
 	set.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several replicas do the work, the others stand by")

@@ -20,6 +20,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // request makes the request that is announced, again where it has failed in a way that may pass in seconds (R3.3). The outcome is nil where it was
@@ -37,7 +39,11 @@ func (b *Batcher) request(ctx context.Context, namespace string, of *v1alpha1.Ba
 			return outcome
 		}
 		calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
+		calling, span := tracing.Delivery(calling, line.Destination)
 		receipt, err := line.Publisher.DeliverSafely(calling, key, destination.Post{Text: body})
+		span.Fail(err)
+		span.Duplicate(receipt.Duplicate)
+		span.End()
 		cancel()
 		again := b.Services.CallEnded(line.Ticket, line.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
 		switch {
@@ -127,6 +133,9 @@ func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, ke
 // report logs what a request came to.
 func (b *Batcher) report(ctx context.Context, d *v1alpha1.FeedDestination, key string, outcome batch.Outcome) {
 	log := ctrl.LoggerFrom(ctx).WithValues("destination", d.Name, "batch", key)
+	if trace := tracing.ID(ctx); trace != "" {
+		log = log.WithValues(telemetry.KeyTrace, trace)
+	}
 	switch of := batchOf(d, key); {
 	case outcome.Arrived && outcome.Duplicate:
 		log.Info("Duplicate data detected: the receiver had the batch already", "severity", "warning")

@@ -6,6 +6,7 @@ package telemetry
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,10 @@ const (
 	severityError   = "error"
 )
 
+// KeyTrace is the field of a line that has the id of the trace to which it belongs, as OpenTelemetry names it in logs of JSON
+// (https://opentelemetry.io/docs/specs/otel/compatibility/logging_trace_context/).
+const KeyTrace = "trace_id"
+
 // StreamName is the name of the logger of the stream.
 const StreamName = "stream"
 
@@ -76,6 +81,8 @@ type Attempt struct {
 	FallbackFrom []string
 	// Found is set if a post was not made but found: an earlier attempt had published it.
 	Found bool
+	// Trace is the id of the trace that it belongs to; empty where there is none.
+	Trace string
 }
 
 // id marks what belongs to an attempt. It begins with the item's own.
@@ -99,6 +106,7 @@ type line struct {
 	failure               *eventstream.Error
 	retry                 *eventstream.Retry
 	more                  []any
+	trace                 string
 }
 
 // write writes a line about an item.
@@ -138,7 +146,11 @@ func (s Stream) write(item *v1alpha1.FeedItem, l *line) {
 		fields = append(fields, "severity", l.severity)
 	}
 	fields = append(fields, l.more...)
-	s.log.Info(l.message, fields...)
+	logged := fields
+	if l.trace != "" { // for who runs the operator, and not for tenants that are sent the event
+		logged = append(slices.Clip(fields), KeyTrace, l.trace)
+	}
+	s.log.Info(l.message, logged...)
 	if len(s.hear) == 0 {
 		return
 	}
@@ -200,7 +212,7 @@ func (s Stream) ItemEnded(item *v1alpha1.FeedItem, now time.Time) {
 func (s Stream) StageStarted(item *v1alpha1.FeedItem, attempt Attempt, stage v1alpha1.Stage, object string, now time.Time) {
 	s.write(item, &line{
 		message: "Stage started", kind: TypeStageStarted, status: statusRunning, at: now,
-		parent: attempt.id(item), stage: stage, object: object,
+		parent: attempt.id(item), stage: stage, object: object, trace: attempt.Trace,
 	})
 }
 
@@ -210,6 +222,7 @@ func (s Stream) ArticleRead(item *v1alpha1.FeedItem, attempt Attempt, host strin
 	s.write(item, &line{
 		message: "Article read", kind: TypeStageEnded, status: string(v1alpha1.HistorySuccess), at: now, parent: attempt.id(item),
 		stage: v1alpha1.StageArticle, object: host, duration: &metav1.Duration{Duration: max(now.Sub(attempt.Began), 0)},
+		trace: attempt.Trace,
 	})
 }
 
@@ -225,7 +238,7 @@ func (s Stream) CallFailed(item *v1alpha1.FeedItem, attempt Attempt, stage v1alp
 	}
 	s.write(item, &line{
 		message: message, kind: TypeCallFailed, status: string(v1alpha1.HistoryFailed), at: now, parent: attempt.id(item),
-		stage: stage, object: name, failure: &eventstream.Error{Category: err.Category, Message: err.Error()},
+		stage: stage, object: name, failure: &eventstream.Error{Category: err.Category, Message: err.Error()}, trace: attempt.Trace,
 	})
 }
 

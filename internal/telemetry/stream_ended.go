@@ -17,7 +17,7 @@ import (
 func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry, attempt Attempt, now time.Time) {
 	ended := &line{
 		message: messageOf(item, entry, attempt), kind: TypeStageEnded, status: string(entry.Status), at: now,
-		parent: attempt.id(item), stage: entry.Stage, object: entry.Object, duration: entry.Duration,
+		parent: attempt.id(item), trace: attempt.Trace, stage: entry.Stage, object: entry.Object, duration: entry.Duration,
 		retry: &eventstream.Retry{Count: entry.Retry, Max: attempt.MaxRetries, Retryable: entry.Status == v1alpha1.HistoryRetrying},
 	}
 	failed, next := item.Status.Failure, item.Status.NextRetryTime
