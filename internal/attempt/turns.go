@@ -115,7 +115,7 @@ func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttemp
 		}
 		e.Stream.StageStarted(item, attempt, stage, next.Name, began)
 		return provider.Call{Link: next.Link, Enter: enter, Done: func(response provider.Response, err error) {
-			span.Generated(response.Model, response.Tokens)
+			span.Generated(next.model, response.Model, response.Tokens)
 			span.Fail(err)
 			span.End()
 			failed, ok := errors.AsType[*failure.Error](err)

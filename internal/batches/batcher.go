@@ -181,7 +181,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line, at int) error {
 	if at >= 0 && live.Status.Batches[at].InFlight && !repeats(line) {
 		of := &live.Status.Batches[at]
-		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line); err != nil || settled == nil {
+		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line, len(batch.Part(of))); err != nil || settled == nil {
 			return err
 		}
 		_ = b.handOut(ctx, live, line)
@@ -224,7 +224,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}
-	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line); err != nil || settled == nil {
+	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line, len(batch.Part(announced))); err != nil || settled == nil {
 		return err
 	}
 	_ = b.handOut(ctx, live, line)

@@ -96,10 +96,10 @@ func (b *Batcher) ticketAgain(ctx context.Context, of *v1alpha1.Batch, line *pos
 }
 
 // settle writes down what a request has come to, whatever happened to the destination meanwhile; while the API server takes nothing, again and
-// again: what has arrived is not sent again for that. Where the destination was deleted meanwhile, it is written on the items alone, and the
+// again: what has arrived is not sent again for that. Items is how many were in the request. Where the destination was deleted meanwhile, it is written on the items alone, and the
 // destination that it returns is nil.
 func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome,
-	line *posting.Line,
+	line *posting.Line, items int,
 ) (*v1alpha1.FeedDestination, error) {
 	now, policy, may := b.Clock.Now(), backoff.Of(live), repeats(line)
 	known := live.DeepCopy()
@@ -114,11 +114,11 @@ func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, ke
 		cancel()
 		if apierrors.IsNotFound(err) { // or another one has its name
 			batch.Settle(batchOf(known, key), outcome, policy, may, now)
-			b.report(ctx, known, key, outcome)
+			b.report(ctx, known, key, outcome, items)
 			return nil, b.handOutLast(ctx, known, line)
 		}
 		if err == nil {
-			b.report(ctx, live, key, outcome)
+			b.report(ctx, live, key, outcome, items)
 			return live, nil
 		}
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a batch", "destination", live.Name)
@@ -130,9 +130,9 @@ func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, ke
 	}
 }
 
-// report logs what a request came to.
-func (b *Batcher) report(ctx context.Context, d *v1alpha1.FeedDestination, key string, outcome batch.Outcome) {
-	log := ctrl.LoggerFrom(ctx).WithValues("destination", d.Name, "batch", key)
+// report logs what a request with so many items came to.
+func (b *Batcher) report(ctx context.Context, d *v1alpha1.FeedDestination, key string, outcome batch.Outcome, items int) {
+	log := ctrl.LoggerFrom(ctx).WithValues("destination", d.Name, "batch", key, "items", items)
 	if trace := tracing.ID(ctx); trace != "" {
 		log = log.WithValues(telemetry.KeyTrace, trace)
 	}

@@ -132,9 +132,7 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 	switch {
 	case err == nil:
 		outcome.Posted, outcome.ID, outcome.URL = true, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
-		if outcome.Duplicate = receipt.Duplicate; receipt.Duplicate {
-			ctrl.LoggerFrom(ctx).Info("Duplicate data detected: the receiver had it already", "severity", "warning", "destination", p.Destination, "key", row.Key)
-		}
+		outcome.Duplicate = receipt.Duplicate
 	case publication.ImageID != "" && p.repeated == 0 && destination.MayBlameImage(err):
 		p.imageRefused(ctx, outcome, err, e.Clock.Now())
 		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())

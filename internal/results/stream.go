@@ -19,10 +19,7 @@ func (r *Results) streamAttempt(history []v1alpha1.HistoryEntry, before, after *
 ) {
 	attempt := telemetry.Attempt{Began: outcome.Began, Trace: trace, MaxRetries: backoff.Of(source).MaxRetries}
 	for _, failed := range outcome.ProviderFailures {
-		if outcome.Summary != nil && outcome.Summary.Provider == failed.Name {
-			continue // it has succeeded when it was called again
-		}
-		attempt.FallbackFrom = append(attempt.FallbackFrom, failed.Name)
+		attempt.FailedProviders = append(attempt.FailedProviders, failed.Name)
 	}
 	r.StreamEntries(history, after, attempt, now)
 	for i := range after.Status.Deliveries {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/eventstream"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
@@ -56,6 +57,9 @@ const (
 // (https://opentelemetry.io/docs/specs/otel/compatibility/logging_trace_context/).
 const KeyTrace = "trace_id"
 
+// maxWords bounds what a line says an item waits for, in characters.
+const maxWords = 1000
+
 // StreamName is the name of the logger of the stream.
 const StreamName = "stream"
 
@@ -77,12 +81,29 @@ type Attempt struct {
 	Began time.Time
 	// MaxRetries is how many retries there are at most.
 	MaxRetries int
-	// FallbackFrom names the providers that had failed before the one that succeeded.
-	FallbackFrom []string
+	// FailedProviders names the providers that have failed, in the order of the calls. One of them may have succeeded when it was called again, or
+	// have failed after its verdict.
+	FailedProviders []string
 	// Found is set if a post was not made but found: an earlier attempt had published it.
 	Found bool
 	// Trace is the id of the trace that it belongs to; empty where there is none.
 	Trace string
+}
+
+// fallbackFrom names the providers that had failed before the one that has given a verdict, or has written the summary.
+func (a Attempt) fallbackFrom(entry v1alpha1.HistoryEntry) []string {
+	if entry.Status != v1alpha1.HistorySuccess {
+		return nil
+	}
+	switch at := slices.Index(a.FailedProviders, entry.Object); {
+	case entry.Stage == v1alpha1.StageScreen && at >= 0: // what failed after that was the summary
+		return a.FailedProviders[:at]
+	case entry.Stage == v1alpha1.StageScreen:
+		return a.FailedProviders
+	case entry.Stage == v1alpha1.StageSummarize:
+		return slices.DeleteFunc(slices.Clone(a.FailedProviders), func(name string) bool { return name == entry.Object })
+	}
+	return nil
 }
 
 // id marks what belongs to an attempt. It begins with the item's own.
@@ -178,7 +199,7 @@ func (s Stream) ItemCreated(item *v1alpha1.FeedItem, now time.Time) {
 func (s Stream) ItemWaits(item *v1alpha1.FeedItem, why string, now time.Time) {
 	s.write(item, &line{
 		message: "Item waits", kind: TypeItemWaiting, status: statusPending, at: now,
-		reason: item.Status.Reason, more: []any{"waitsFor", why},
+		reason: item.Status.Reason, more: []any{"waitsFor", conditions.Cut(why, maxWords)},
 	})
 }
 
@@ -238,7 +259,10 @@ func (s Stream) CallFailed(item *v1alpha1.FeedItem, attempt Attempt, stage v1alp
 	}
 	s.write(item, &line{
 		message: message, kind: TypeCallFailed, status: string(v1alpha1.HistoryFailed), at: now, parent: attempt.id(item),
-		stage: stage, object: name, failure: &eventstream.Error{Category: err.Category, Message: err.Error()}, trace: attempt.Trace,
+		stage: stage, object: name, failure: &eventstream.Error{
+			Category: err.Category, Message: failure.Record(err, stage, name, now).Message, // bounded, as it would be on the item
+		},
+		trace: attempt.Trace,
 	})
 }
 

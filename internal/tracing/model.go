@@ -45,13 +45,14 @@ func ProviderCall(ctx context.Context, stage v1alpha1.Stage, provider string, mo
 		by, at, model.operation, model.vendor, genai.GenAIRequestModel(model.name))
 }
 
-// Generated notes which model has answered, and how many tokens the provider has counted, in and out together.
-func (s Span) Generated(model string, tokens int64) {
+// Generated notes what has answered the call of a model, by the name that it gives itself, and how many tokens the provider has counted, in and out
+// together.
+func (s Span) Generated(asked Model, answered string, tokens int64) {
 	if s.span == nil { // before anything is made for it
 		return
 	}
-	if model != "" {
-		s.set(genai.GenAIResponseModel(model))
+	if asked.name != "" && answered != "" {
+		s.set(genai.GenAIResponseModel(answered))
 	}
 	if tokens > 0 {
 		s.set(keyTokens.Int64(tokens))

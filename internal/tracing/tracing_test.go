@@ -133,14 +133,17 @@ func TestCallsOfModelsAreNamedByTheConventions(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			got := recorded(t, func(ctx context.Context) {
-				_, span := tracing.ProviderCall(ctx, v1alpha1.StageScreen, "writer", tracing.ModelOf(&v1alpha1.AIProvider{Spec: spec}))
-				span.Generated("m-2", 12)
+				model := tracing.ModelOf(&v1alpha1.AIProvider{Spec: spec})
+				_, span := tracing.ProviderCall(ctx, v1alpha1.StageScreen, "writer", model)
+				span.Generated(model, "m-2", 12)
 				span.End()
 			})
 			if name := strings.TrimSpace(got[""] + " " + got["gen_ai.provider.name"]); name != want {
 				t.Errorf("it is %q, want %q", name, want)
 			}
-			if got["feed_operator.provider.name"] != "writer" || got["feed_operator.stage"] != "screen" || got["gen_ai.response.model"] != "m-2" || got["feed_operator.tokens"] != "12" {
+			answered, told := got["gen_ai.response.model"]
+			if told != (spec.Extractive == nil) || told && answered != "m-2" || got["feed_operator.tokens"] != "12" ||
+				got["feed_operator.provider.name"] != "writer" || got["feed_operator.stage"] != "screen" {
 				t.Errorf("span %v", got)
 			}
 		})
@@ -177,7 +180,7 @@ func TestNoTracesCostNothing(t *testing.T) {
 	model := tracing.ModelOf(&v1alpha1.AIProvider{Spec: v1alpha1.AIProviderSpec{OpenAI: &v1alpha1.OpenAIProvider{Model: "o-1"}}})
 	work := func(ctx context.Context) {
 		_, call := tracing.ProviderCall(ctx, v1alpha1.StageSummarize, "writer", model)
-		call.Generated("m", 1)
+		call.Generated(model, "m", 1)
 		call.Fail(context.Canceled)
 		call.End()
 		tracing.Request(ctx, "GET", address, false).Answered(200, nil)
