@@ -53,15 +53,20 @@ func queueWorld(t *testing.T) (w *world, log *logged, provide func()) {
 	}
 }
 
-// R5.5: the size of the queue is logged when it changes, and only then.
+// R5.5: the size of the queue is logged when it changes, and only then: not when items fail and stay in it.
 func TestTheSizeOfTheQueueIsLoggedWhenItChanges(t *testing.T) {
 	t.Parallel()
-	w, log, provide := queueWorld(t)
+	log := &logged{}
+	shaky := &script{answer: failsFor(3, v1alpha1.CategoryUnknown)} // which is not repeated in place
+	w := scriptedWorld(t, map[string]*script{"shaky": shaky}, func(w *world) { w.log = zap.New(zap.WriteTo(log)) })
 	changed := func(size int) func(*logLine) bool {
 		return func(line *logLine) bool { return line.Message == "Queue size changed" && line.Size == size }
 	}
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 3)...)
+	w.source("news", web.FeedURL(), summarizedBy("shaky"))
 	w.untilLogged(log, "queue", 1, changed(3))
-	provide()
+	w.untilEnded("news", 3)
 	w.untilLogged(log, "queue", 1, changed(0))
 	last := -1
 	for _, line := range log.lines(t, "queue") {

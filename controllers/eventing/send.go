@@ -94,5 +94,6 @@ func log(ctx context.Context, described *v1alpha1.FeedDestination, lost eventstr
 	if lost.Stopped > 0 {
 		log = log.WithValues("stopped", lost.Stopped)
 	}
-	log.Info("Events dropped", "severity", "warning", "destination", client.ObjectKeyFromObject(described).String(), "noRoom", lost.NoRoom, "refused", lost.Refused)
+	log.Info("Events dropped", "severity", "warning", "destination", client.ObjectKeyFromObject(described).String(),
+		"noRoom", lost.NoRoom, "refused", lost.Refused)
 }

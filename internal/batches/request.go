@@ -96,7 +96,8 @@ func (b *Batcher) ticketAgain(ctx context.Context, of *v1alpha1.Batch, line *pos
 }
 
 // settle writes down what a request has come to, whatever happened to the destination meanwhile; while the API server takes nothing, again and
-// again: what has arrived is not sent again for that. Items is how many were in the request. Where the destination was deleted meanwhile, it is written on the items alone, and the
+// again: what has arrived is not sent again for that. Items is how many were in the request.
+// Where the destination was deleted meanwhile, it is written on the items alone, and the
 // destination that it returns is nil.
 func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome,
 	line *posting.Line, items int,

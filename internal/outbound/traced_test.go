@@ -6,6 +6,7 @@ package outbound
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -29,9 +30,7 @@ func TestRequestsOfAnAttemptAreTraced(t *testing.T) {
 	headers := http.Header{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		for name, values := range r.Header {
-			headers[name] = values
-		}
+		maps.Copy(headers, r.Header)
 		mu.Unlock()
 		switch r.URL.Path {
 		case "/moved/SECRET":
