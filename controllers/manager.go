@@ -43,6 +43,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
 
@@ -79,6 +80,8 @@ type Options struct {
 	EventBytes int
 	// Metrics count what happens; nil counts for nobody.
 	Metrics *metrics.Metrics
+	// Tracer makes the spans of attempts at items; nil makes none.
+	Tracer *tracing.Tracer
 	// Registry takes the metrics; nil for nobody to read them.
 	Registry prometheus.Registerer
 	// Namespaces are those that the operator works in; none means all.
@@ -165,12 +168,12 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Recorder: manager.GetEventRecorder(component), Stream: stream, Waker: waker,
 	}
 	posts := &delivery.Engine{
-		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Schedule: plan, Waker: waker,
+		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Tracer: options.Tracer, Schedule: plan, Waker: waker,
 		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Work: posting.Work{Background: apart}, Results: written,
 		Images: delivery.NewImages(options.Clock, plan, picture.NewFetcher(options.Outbound)),
 	}
 	summaries := &attempt.Engine{
-		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Schedule: plan, Waker: waker, Web: web,
+		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Tracer: options.Tracer, Schedule: plan, Waker: waker, Web: web,
 		Articles: article.NewFetcher(options.Outbound), Services: known, Builtin: options.Builtin, InPlace: options.InPlace,
 		Results: written, Metrics: counted, Poster: posts, Open: attempt.OpenAttempts{Budget: options.Outbound.Budget()},
 	}
@@ -227,7 +230,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		return err
 	}
 	sending := &batching.Reconciler{Schedule: plan, Waker: waker, Batches: &batches.Batcher{
-		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Schedule: plan, Waker: waker, Services: known,
+		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Tracer: options.Tracer, Schedule: plan, Waker: waker, Services: known,
 		InPlace: options.InPlace, Memory: options.Outbound.Budget(), Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
 	}}
 	telling := &eventing.Reconciler{
@@ -237,6 +240,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	apart.Last = func(ctx context.Context) {
 		written.WriteLast(ctx)
 		telling.Flush(ctx)
+		summaries.Open.EndTraces()
 	}
 	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, sending, telling} {
 		if err := controller.SetupWithManager(manager); err != nil {

@@ -47,6 +47,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
 	"github.com/feed-operator/feed-operator/internal/provider/openai"
 	"github.com/feed-operator/feed-operator/internal/secrets"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 var server *apitest.Server
@@ -88,6 +89,8 @@ type world struct {
 	self *corev1.ObjectReference
 	// metrics are those of the operator, nil for none.
 	metrics prometheus.Registerer
+	// tracer makes spans, nil for nobody.
+	tracer *tracing.Tracer
 	// postsInMemory is how many posts are; 0 is for the default.
 	postsInMemory int64
 	// eventBytes is how much memory events may take that wait for one destination; 0 is for the default.
@@ -215,6 +218,7 @@ func (w *world) start() {
 		Self:            w.self,
 		Registry:        w.metrics,
 		Metrics:         counted,
+		Tracer:          w.tracer,
 		PostsInMemory:   w.postsInMemory,
 		EventBytes:      w.eventBytes,
 	}, controllers.ForTest{HasKinds: w.api == server, ByClockOnly: w.byClockOnly})

@@ -239,7 +239,7 @@ const (
 func TestFlagsAreThoseOfTheProgram(t *testing.T) {
 	t.Parallel()
 	source := read(t, filepath.Join(apitest.ModuleRoot(t), "cmd", "manager", "flags.go"))
-	declared := regexp.MustCompile(`set\.\w+\((?:&f\.\w+, )?"([a-z-]+)", ([^,]+), "`)
+	declared := regexp.MustCompile(`set\.\w+\((?:&f\.[\w.]+, )?"([a-z-]+)", ([^,]+), "`)
 	var want, got [][]string
 	for _, match := range declared.FindAllStringSubmatch(strings.ReplaceAll(source, setDocumentMemory, asItsDefault), -1) {
 		standard := strings.Trim(match[2], `"`)

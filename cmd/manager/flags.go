@@ -34,6 +34,7 @@ type flags struct {
 	feedsAddress                 string
 	pprofAddress                 string
 	feedsBaseURL                 *url.URL
+	otlpEndpoint                 string
 	leaderElect                  bool
 	leaderElectionNamespace      string
 	namespaces                   []string
@@ -65,6 +66,8 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.BoolVar(&f.pageActions, "dashboard-actions", false, "let people retry items, and suspend and resume sources, by the web page")
 	set.StringArrayVar(&f.pageHosts, "dashboard-host", nil, "name under which browsers reach the web page, beside localhost and addresses; repeatable")
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address that serves metrics; 0 to turn it off")
+	set.StringVar(&f.otlpEndpoint, "otlp-endpoint", "", "URL of a collector that takes traces by OTLP over HTTP, such as http://collector.observability:4318. "+
+		"Default: what OTEL_EXPORTER_OTLP_ENDPOINT says; without both, no traces are made")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 to turn it off")
 	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
 	set.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several replicas do the work, the others stand by")

@@ -75,6 +75,11 @@ func run(ctx context.Context, args []string) error {
 	if err := keepTime(ctx, manager, now); err != nil {
 		return err
 	}
+	traces, err := startTracing(ctx, flags)
+	if err != nil {
+		return err
+	}
+	defer traces.Flush(context.WithoutCancel(ctx)) // when all work has ended
 	out := outbound.New(flags.outbound(ctrl.Log.WithName("outbound"), now.Now))
 	if err := controllers.Setup(ctx, manager, controllers.Options{
 		Clock:           now,
@@ -89,6 +94,7 @@ func run(ctx context.Context, args []string) error {
 		Self:            self(),
 		InPlace:         backoff.DefaultInPlace,
 		Metrics:         counted,
+		Tracer:          tracerOf(traces),
 		Registry:        crmetrics.Registry,
 		Namespaces:      flags.namespaces,
 	}); err != nil {

@@ -90,9 +90,10 @@ func (r *Reconciler) tellLosses(ctx context.Context, line *posting.Line, describ
 
 // log logs losses.
 func log(ctx context.Context, described *v1alpha1.FeedDestination, lost eventstream.Losses) {
-	values := []any{"severity", "warning", "destination", client.ObjectKeyFromObject(described).String(), "noRoom", lost.NoRoom, "refused", lost.Refused}
+	log := ctrl.LoggerFrom(ctx)
 	if lost.Stopped > 0 {
-		values = append(values, "stopped", lost.Stopped)
+		log = log.WithValues("stopped", lost.Stopped)
 	}
-	ctrl.LoggerFrom(ctx).Info("Events dropped", values...)
+	log.Info("Events dropped", "severity", "warning", "destination", client.ObjectKeyFromObject(described).String(),
+		"noRoom", lost.NoRoom, "refused", lost.Refused)
 }

@@ -285,7 +285,7 @@ func (r *Reconciler) createItems(
 		case apierrors.IsInvalid(err): // one entry must not stop the others
 			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))
 			found.damage = strings.TrimSpace(found.damage + " " + refused)
-			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "title", item.Spec.Title)
+			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "item", item.Name)
 		case RefusedForSpace(err) != "": // what was created is remembered, the others wait
 			refused = fmt.Errorf("create a FeedItem: %w", err)
 		default:

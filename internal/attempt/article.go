@@ -23,7 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/results"
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // readPage reads the article of an open attempt. It is done where the attempt ends with that, or has
@@ -39,8 +39,8 @@ func (e *Engine) readPage(ctx context.Context, turn *schedule.Turn, held *ticket
 		e.Open.keep(item, open)
 		return true, ctrl.Result{}, err // parked: woken when its turn comes
 	}
-	open.begin(e.Clock.Now())
-	reading := telemetry.Attempt{Began: open.since}
+	ctx = open.begin(ctx, e.Tracer, item, e.Clock.Now())
+	reading := open.told()
 	if host != "" {
 		e.Stream.StageStarted(item, reading, v1alpha1.StageArticle, host, e.Clock.Now())
 	}
@@ -48,7 +48,7 @@ func (e *Engine) readPage(ctx context.Context, turn *schedule.Turn, held *ticket
 		request.Received = held.page.Host.Done // the host is free for others as soon as it has answered
 	}
 	back := held.lend(e.Clock)
-	text, err := e.Articles.Fetch(ctx, request)
+	text, err := e.fetch(ctx, host, request)
 	back()
 	if ctx.Err() != nil {
 		return true, ctrl.Result{}, nil //nolint:nilerr // the manager is stopping; nothing was paid for, nothing counts
@@ -70,6 +70,7 @@ func (e *Engine) readPage(ctx context.Context, turn *schedule.Turn, held *ticket
 		}
 		outcome := articleFailed(item, err, host, e.Results.Now())
 		outcome.Began = open.since
+		open.fails(outcome)
 		result, err = e.Results.Settle(ctx, item, source, outcome)
 		return true, result, err
 	}
@@ -83,6 +84,18 @@ func (e *Engine) readPage(ctx context.Context, turn *schedule.Turn, held *ticket
 	}
 	open.page.text, open.page.read = text, e.Clock.Now()
 	return false, ctrl.Result{}, nil
+}
+
+// fetch reads the article, from a host if it is not what the feed itself says.
+func (e *Engine) fetch(ctx context.Context, host string, request article.Request) (article.Article, error) {
+	if host == "" {
+		return e.Articles.Fetch(ctx, request)
+	}
+	ctx, span := tracing.Article(ctx, host)
+	defer span.End()
+	text, err := e.Articles.Fetch(ctx, request)
+	span.Fail(err)
+	return text, err
 }
 
 // waitForRoom puts away an attempt that has found no room in memory, until it is worth another look. Nothing has failed;

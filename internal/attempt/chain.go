@@ -23,6 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // link is one provider that an item may use, with what the schedule knows it by.
@@ -31,6 +32,8 @@ type link struct {
 	resource schedule.Resource
 	// kind is its type, as metrics name it.
 	kind string
+	// model is what it asks.
+	model tracing.Model
 	// documents is set if it reads PDF documents as they are.
 	documents bool
 	// revision of the spec and the Secret that the provider is called with.
@@ -111,6 +114,7 @@ func (e *Engine) linksTo(ctx context.Context, namespace string, refs []v1alpha1.
 			}
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
 			next.documents, next.kind = found.ReadsDocuments(), metrics.TypeOf(&found)
+			next.model = tracing.ModelOf(&found)
 			next.restored = believable.TimeOf(found.Status.CredentialsRestoredTime)
 			if withdrawn != nil {
 				next.unavailable, next.refused = withdrawn.Because, withdrawn.Refused

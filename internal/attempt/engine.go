@@ -29,6 +29,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
 
@@ -43,6 +44,7 @@ type Engine struct {
 	// Writes knows whether results are taken.
 	Writes   *itemwrites.Writes
 	Stream   telemetry.Stream
+	Tracer   *tracing.Tracer
 	Schedule *schedule.Schedule
 	Waker    *queue.Waker
 	Web      *web.Web
@@ -76,8 +78,11 @@ type Poster interface {
 func (e *Engine) Summarize(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
 	open := e.Open.of(item, e.Clock.Now())
 	if open.Begun() && e.retriedSince(ctx, source, open) {
+		open.span.End()
 		open = newAttempt(item)
 	}
+	open.kept = false
+	defer open.endUnlessKept()
 	if now := e.Clock.Now(); open.notBefore.After(now) && believable.Coming(open.notBefore, now, longestOpenWait) {
 		e.Open.keep(item, open)
 		return ctrl.Result{}, nil // it is woken then
@@ -143,7 +148,7 @@ func (e *Engine) goOn(ctx context.Context, turn *schedule.Turn, open *openAttemp
 func (e *Engine) ask(ctx context.Context, turn *schedule.Turn, held *tickets, open *openAttempt,
 	item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, request provider.Request,
 ) (ctrl.Result, error) {
-	open.begin(e.Clock.Now())
+	ctx = open.begin(ctx, e.Tracer, item, e.Clock.Now())
 	outcome, err := e.generate(ctx, turn, held, open, item, source, request)
 	switch {
 	case errors.Is(err, provider.ErrWaits):
@@ -157,8 +162,10 @@ func (e *Engine) ask(ctx context.Context, turn *schedule.Turn, held *tickets, op
 	case err != nil:
 		return ctrl.Result{}, err
 	}
+	open.fails(outcome)
 	if outcome.Verdict.Passed() && outcome.Summary == nil && outcome.Failure == nil {
 		e.Open.keep(item, open) // the text is needed again for the summary
+		defer open.span.End()
 	}
 	return e.Poster.SettleAndPost(ctx, turn, item, source, outcome)
 }

@@ -4,6 +4,7 @@
 package attempt
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // openAttempt is what an attempt has come to that waits, without keeping a worker: for the moment
@@ -28,8 +31,11 @@ type openAttempt struct {
 	token string
 	// began is the item as it was when the attempt began, as far as lifecycle.SameAttempt asks.
 	began *v1alpha1.FeedItem
-	// since is when its work began; zero before that.
+	// since is when its work began; zero before that. Then its trace began, too.
 	since time.Time
+	span  tracing.Span
+	// kept is set if it was put away, and goes on later.
+	kept bool
 	// notBefore is when the attempt goes on.
 	notBefore time.Time
 	// askAgain names the providers whose calls have failed for nothing that the item could help.
@@ -85,6 +91,9 @@ func (o *OpenAttempts) of(item *v1alpha1.FeedItem, now time.Time) *openAttempt {
 		fresh.page = openPage{text: open.page.text, read: open.page.read}
 	}
 	o.remove(name)
+	if fresh != open {
+		open.span.End()
+	}
 	if now.Sub(fresh.page.read) > keepText {
 		fresh.page.text, fresh.page.read = article.Article{}, time.Time{}
 	}
@@ -121,6 +130,7 @@ func (o *OpenAttempts) keep(item *v1alpha1.FeedItem, open *openAttempt) {
 	defer o.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
 	o.remove(name)
+	open.kept = true
 	if o.Budget != nil {
 		open.room = o.Budget.Waiting(name.Namespace)
 		if open.room.Grow(open.page.size()) != nil {
@@ -137,7 +147,19 @@ func (o *OpenAttempts) keep(item *v1alpha1.FeedItem, open *openAttempt) {
 func (o *OpenAttempts) Drop(name types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if open := o.known[name]; open != nil {
+		open.span.End()
+	}
 	o.remove(name)
+}
+
+// EndTraces ends the traces of the attempts that wait, because the operator ends.
+func (o *OpenAttempts) EndTraces() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, open := range o.known {
+		open.span.End()
+	}
 }
 
 func (o *OpenAttempts) remove(name types.NamespacedName) {
@@ -156,11 +178,32 @@ func attemptState(item *v1alpha1.FeedItem) *v1alpha1.FeedItem {
 	return stand
 }
 
-// begin notes when the work of an attempt began.
-func (o *openAttempt) begin(now time.Time) {
+// begin notes when the work of an attempt began, and with that its trace. It returns a context that belongs to the trace.
+func (o *openAttempt) begin(ctx context.Context, traces *tracing.Tracer, item *v1alpha1.FeedItem, now time.Time) context.Context {
 	if o.since.IsZero() {
 		o.since = now
+		_, o.span = traces.Attempt(ctx, item)
 	}
+	return o.span.In(ctx)
+}
+
+// endUnlessKept ends the trace of an attempt that has not been put away since kept was unset.
+func (o *openAttempt) endUnlessKept() {
+	if !o.kept {
+		o.span.End()
+	}
+}
+
+// fails marks the trace of an attempt that has come to a failure.
+func (o *openAttempt) fails(outcome lifecycle.Outcome) {
+	if outcome.Failure != nil {
+		o.span.FailAs(outcome.Failure.Category)
+	}
+}
+
+// told is what the stream is told of the attempt.
+func (o *openAttempt) told() telemetry.Attempt {
+	return telemetry.Attempt{Began: o.since, Trace: o.span.ID()}
 }
 
 // pageFailed notes that the page could not be read, and reports whether that is tried again in a

@@ -17,7 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
 
@@ -106,10 +106,18 @@ func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttemp
 			return provider.Call{}, provider.ErrNoneAvailable
 		}
 		next := usable[slices.IndexFunc(usable, func(next link) bool { return next.resource == ticket.Resource() })]
-		attempt := telemetry.Attempt{Began: open.since}
+		attempt := open.told()
 		began := e.Clock.Now()
+		var span tracing.Span
+		enter := func(ctx context.Context) context.Context {
+			ctx, span = tracing.ProviderCall(ctx, stage, next.Name, next.model)
+			return ctx
+		}
 		e.Stream.StageStarted(item, attempt, stage, next.Name, began)
-		return provider.Call{Link: next.Link, Done: func(response provider.Response, err error) {
+		return provider.Call{Link: next.Link, Enter: enter, Done: func(response provider.Response, err error) {
+			span.Generated(next.model, response.Model, response.Tokens)
+			span.Fail(err)
+			span.End()
 			failed, ok := errors.AsType[*failure.Error](err)
 			if ok {
 				e.Stream.CallFailed(item, attempt, stage, next.Name, failed, e.Clock.Now())

@@ -35,6 +35,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // Batcher sends the items of a destination several at a time. One patch of the destination's status, which is lost where somebody else was
@@ -47,6 +48,7 @@ type Batcher struct {
 	Client   client.Client
 	Live     client.Reader
 	Writes   *itemwrites.Writes
+	Tracer   *tracing.Tracer
 	Schedule *schedule.Schedule
 	Waker    *queue.Waker
 	Services *services.Services
@@ -179,7 +181,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line *posting.Line, at int) error {
 	if at >= 0 && live.Status.Batches[at].InFlight && !repeats(line) {
 		of := &live.Status.Batches[at]
-		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line); err != nil || settled == nil {
+		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line, len(batch.Part(of))); err != nil || settled == nil {
 			return err
 		}
 		_ = b.handOut(ctx, live, line)
@@ -215,16 +217,28 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if err != nil {
 		return err
 	}
+	ctx, span := b.traced(ctx, live, announced)
+	defer span.End()
 	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)
 	room.Release()      // what follows may take as long as the API server is away
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}
-	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line); err != nil || settled == nil {
+	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line, len(batch.Part(announced))); err != nil || settled == nil {
 		return err
 	}
 	_ = b.handOut(ctx, live, line)
 	return nil
+}
+
+// traced begins the trace of a request with the next part of a batch.
+func (b *Batcher) traced(ctx context.Context, live *v1alpha1.FeedDestination, of *v1alpha1.Batch) (context.Context, tracing.Span) {
+	part := batch.Part(of)
+	items := make([]types.UID, 0, len(part))
+	for _, member := range part {
+		items = append(items, member.UID)
+	}
+	return b.Tracer.Batch(ctx, live, items)
 }
 
 func batchOf(d *v1alpha1.FeedDestination, key string) *v1alpha1.Batch {

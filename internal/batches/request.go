@@ -20,6 +20,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/schedule"
+	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // request makes the request that is announced, again where it has failed in a way that may pass in seconds (R3.3). The outcome is nil where it was
@@ -37,7 +39,11 @@ func (b *Batcher) request(ctx context.Context, namespace string, of *v1alpha1.Ba
 			return outcome
 		}
 		calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
+		calling, span := tracing.Delivery(calling, line.Destination)
 		receipt, err := line.Publisher.DeliverSafely(calling, key, destination.Post{Text: body})
+		span.Fail(err)
+		span.Duplicate(receipt.Duplicate)
+		span.End()
 		cancel()
 		again := b.Services.CallEnded(line.Ticket, line.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
 		switch {
@@ -90,10 +96,11 @@ func (b *Batcher) ticketAgain(ctx context.Context, of *v1alpha1.Batch, line *pos
 }
 
 // settle writes down what a request has come to, whatever happened to the destination meanwhile; while the API server takes nothing, again and
-// again: what has arrived is not sent again for that. Where the destination was deleted meanwhile, it is written on the items alone, and the
+// again: what has arrived is not sent again for that. Items is how many were in the request.
+// Where the destination was deleted meanwhile, it is written on the items alone, and the
 // destination that it returns is nil.
 func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, key string, outcome batch.Outcome,
-	line *posting.Line,
+	line *posting.Line, items int,
 ) (*v1alpha1.FeedDestination, error) {
 	now, policy, may := b.Clock.Now(), backoff.Of(live), repeats(line)
 	known := live.DeepCopy()
@@ -108,11 +115,11 @@ func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, ke
 		cancel()
 		if apierrors.IsNotFound(err) { // or another one has its name
 			batch.Settle(batchOf(known, key), outcome, policy, may, now)
-			b.report(ctx, known, key, outcome)
+			b.report(ctx, known, key, outcome, items)
 			return nil, b.handOutLast(ctx, known, line)
 		}
 		if err == nil {
-			b.report(ctx, live, key, outcome)
+			b.report(ctx, live, key, outcome, items)
 			return live, nil
 		}
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to update status with a batch", "destination", live.Name)
@@ -124,9 +131,12 @@ func (b *Batcher) settle(ctx context.Context, live *v1alpha1.FeedDestination, ke
 	}
 }
 
-// report logs what a request came to.
-func (b *Batcher) report(ctx context.Context, d *v1alpha1.FeedDestination, key string, outcome batch.Outcome) {
-	log := ctrl.LoggerFrom(ctx).WithValues("destination", d.Name, "batch", key)
+// report logs what a request with so many items came to.
+func (b *Batcher) report(ctx context.Context, d *v1alpha1.FeedDestination, key string, outcome batch.Outcome, items int) {
+	log := ctrl.LoggerFrom(ctx).WithValues("destination", d.Name, "batch", key, "items", items)
+	if trace := tracing.ID(ctx); trace != "" {
+		log = log.WithValues(telemetry.KeyTrace, trace)
+	}
 	switch of := batchOf(d, key); {
 	case outcome.Arrived && outcome.Duplicate:
 		log.Info("Duplicate data detected: the receiver had the batch already", "severity", "warning")

@@ -80,8 +80,8 @@ func Writer(described *v1alpha1.FeedDestination) (destination.Writer, error) {
 // behind that.
 func WayTo(described *v1alpha1.FeedDestination) outbound.TransportOptions {
 	options := outbound.TransportOptions{Owner: described.Namespace, FreshConnections: true}
-	if described.Spec.Webhook != nil {
-		options.StatusIsEnough, options.MaxBytes = true, webhook.MaxAnswer
+	if spec := described.Spec.Webhook; spec != nil {
+		options.StatusIsEnough, options.MaxBytes, options.Secret = true, webhook.MaxAnswer, spec.URLFrom != nil
 	}
 	return options
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // Batched is what those who send several items at a time need of the engine: what is sent of an item, and that its result is written as that
@@ -51,8 +52,7 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 		return nil, nil
 	}
 	if p.publication, err = b.compose(p, item, source); err != nil {
-		result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: p.failed(err, b.Clock.Now()), at: b.Clock.Now()}
-		_, err = b.Results.WriteResult(ctx, item, result)
+		_, err = b.Results.WriteResult(ctx, item, b.result(ctx, p, item, p.failed(err, b.Clock.Now())))
 		return nil, client.IgnoreNotFound(err)
 	}
 	if _, mine := p.hold(item, source, b.Clock.Now()); !mine {
@@ -86,13 +86,17 @@ func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *post
 	}
 	b.remember(ctx, item, p, &outcome)
 	outcome.Token = lifecycle.Token(item)
-	result := &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: outcome, at: b.Clock.Now()}
-	if _, err := result.Write(ctx, item, tries); client.IgnoreNotFound(err) != nil {
+	if _, err := b.result(ctx, p, item, outcome).Write(ctx, item, tries); client.IgnoreNotFound(err) != nil {
 		return err
 	}
 	p.memory.CancelReservation(item.UID)
 	b.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
 	return nil
+}
+
+// result is what the delivery of an item has come to just now.
+func (b Batched) result(ctx context.Context, p *post, item *v1alpha1.FeedItem, outcome lifecycle.DeliveryOutcome) *deliveryResult {
+	return &deliveryResult{engine: b.Engine, post: p, before: item.DeepCopy(), outcome: outcome, at: b.Clock.Now(), trace: tracing.ID(ctx)}
 }
 
 // RecordGone remembers at a destination what has become of an item that is gone by now. What may have arrived stays in doubt for whoever has the same entry.

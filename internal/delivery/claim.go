@@ -14,6 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/retry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // runDelivery works on one delivery: it looks for a post that may have been published already, claims
@@ -78,7 +79,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 	e.Images.written(item, p)
 	p.doubtResolved(true)
 	e.Observed.forgetEnded(item)
-	e.streamDelivery(history, item, p, p.decided)
+	e.streamDelivery(history, item, p, p.decided, tracing.ID(ctx))
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
 		e.Results.EmitEvents(before, item)
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // Engine makes the posts of items: it looks for those that may be there, writes down that one is to be made, and makes it.
@@ -42,6 +43,7 @@ type Engine struct {
 	// Writes knows what has become of what Client has written.
 	Writes   *itemwrites.Writes
 	Stream   telemetry.Stream
+	Tracer   *tracing.Tracer
 	Schedule *schedule.Schedule
 	Waker    *queue.Waker
 	// Names is shared with the controller of sources.
@@ -254,6 +256,8 @@ func (e *Engine) begin(ctx context.Context, turn *schedule.Turn, item *v1alpha1.
 	do := func(line *posting.Line) time.Duration {
 		apart.Line = line
 		defer apart.markIdle()
+		ctx, span := apart.traced(ctx, e.Tracer, own)
+		defer span.End()
 		written, err := work(ctx, own, &apart)
 		switch {
 		case err != nil && e.Writes.Held(own.Namespace): // it waits for that, as the others do

@@ -25,6 +25,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // lookBack is how long before the first attempt a post is looked for: when that was is noted by a clock that may have been ahead by
@@ -50,9 +51,13 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 	began := e.Clock.Now()
 	looking, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
+	looking, span := tracing.LookUp(looking, p.Destination)
 	receipt, found, err := others.find(looking, finder, destination.Query{
 		Since: lifecycle.AttemptedSince(item, row, began).Add(-lookBack), Post: publication, TextHash: row.TextHash,
 	})
+	span.Fail(err)
+	span.Found(found)
+	span.End()
 	if err == nil {
 		ctrl.LoggerFrom(ctx).Info("Post looked up", "destination", p.Destination, "found", found, "url", receipt.URL)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // post is one delivery of an item that is to be worked on now, with what that takes.
@@ -55,6 +56,14 @@ type post struct {
 func (p *post) repeats() bool {
 	repeater, is := p.Publisher.Destination.(destination.Repeater)
 	return is && repeater.Repeats()
+}
+
+// traced begins the trace of an attempt at the post, where that needs a call and is not part of the attempt that has made the summary.
+func (p *post) traced(ctx context.Context, traces *tracing.Tracer, item *v1alpha1.FeedItem) (context.Context, tracing.Span) {
+	if p.Ticket == nil || tracing.Within(ctx) {
+		return ctx, tracing.Span{}
+	}
+	return traces.Attempt(ctx, item)
 }
 
 // waitsForBatch reports whether a delivery is made together with others. One that was announced by itself is finished by itself.

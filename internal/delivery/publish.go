@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // publish makes a post whose intent is written on the item, and returns the item with its result; nil
@@ -111,7 +112,7 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 		ctrl.LoggerFrom(ctx).Info("Post not made: its deadline has passed", "destination", p.Destination)
 		return nil, 0
 	}
-	attempt := telemetry.Attempt{Began: e.Clock.Now()}
+	attempt := telemetry.Attempt{Began: e.Clock.Now(), Trace: tracing.ID(ctx)}
 	e.Stream.StageStarted(item, attempt, v1alpha1.StageDeliver, p.Destination, attempt.Began)
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), remaining)
 	defer cancel()
@@ -119,7 +120,11 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 	if row.Image != nil { // as it is announced, so that whoever makes the call again sends the same
 		publication.ImageID = row.Image.ID
 	}
+	calling, span := tracing.Delivery(calling, p.Destination)
 	receipt, err := p.Publisher.DeliverSafely(calling, row.Key, publication)
+	span.Fail(err)
+	span.Duplicate(receipt.Duplicate)
+	span.End()
 	again := e.Services.CallEnded(p.Ticket, p.Revision, v1alpha1.StageDeliver, 0, posting.AsFailure(err))
 
 	outcome := &lifecycle.DeliveryOutcome{Destination: p.Destination}
@@ -127,9 +132,7 @@ func (e *Engine) call(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*l
 	switch {
 	case err == nil:
 		outcome.Posted, outcome.ID, outcome.URL = true, conditions.Cut(receipt.ID, 128), conditions.Cut(receipt.URL, 2048)
-		if outcome.Duplicate = receipt.Duplicate; receipt.Duplicate {
-			ctrl.LoggerFrom(ctx).Info("Duplicate data detected: the receiver had it already", "severity", "warning", "destination", p.Destination, "key", row.Key)
-		}
+		outcome.Duplicate = receipt.Duplicate
 	case publication.ImageID != "" && p.repeated == 0 && destination.MayBlameImage(err):
 		p.imageRefused(ctx, outcome, err, e.Clock.Now())
 		e.Stream.CallFailed(item, attempt, v1alpha1.StageDeliver, p.Destination, failure.Classify(err), e.Clock.Now())
@@ -173,6 +176,6 @@ func (e *Engine) recordDelivery(ctx context.Context, item *v1alpha1.FeedItem, p 
 	e.remember(ctx, item, p, &outcome)
 	outcome.RetryRequests = retry.RequestsFor(context.WithoutCancel(ctx), e.Client, item) // those that came during the call too: it counts for them
 	return e.Results.WriteResult(ctx, item, &deliveryResult{
-		engine: e, post: p, before: item.DeepCopy(), outcome: outcome, at: e.Clock.Now(),
+		engine: e, post: p, before: item.DeepCopy(), outcome: outcome, at: e.Clock.Now(), trace: tracing.ID(ctx),
 	})
 }

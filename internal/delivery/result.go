@@ -21,6 +21,7 @@ type deliveryResult struct {
 	before  *v1alpha1.FeedItem
 	outcome lifecycle.DeliveryOutcome
 	at      time.Time
+	trace   string // that the delivery belongs to
 }
 
 func (d *deliveryResult) About() string { return "delivery/" + d.post.Destination }
@@ -45,7 +46,7 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 	}
 	d.post.endHold(written)
 	d.engine.Observed.forgetEnded(written)
-	d.engine.streamDelivery(history, written, d.post, &d.outcome)
+	d.engine.streamDelivery(history, written, d.post, &d.outcome, d.trace)
 	d.engine.Results.EmitEvents(d.before, written)
 	return written, nil
 }
@@ -71,8 +72,10 @@ func (d *deliveryResult) PutAway() int64 {
 }
 
 // streamDelivery reports what an attempt at a delivery came to, once that is written.
-func (e *Engine) streamDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome) {
-	attempt := telemetry.Attempt{MaxRetries: p.Policy.MaxRetries}
+func (e *Engine) streamDelivery(history []v1alpha1.HistoryEntry, after *v1alpha1.FeedItem, p *post, outcome *lifecycle.DeliveryOutcome,
+	trace string,
+) {
+	attempt := telemetry.Attempt{MaxRetries: p.Policy.MaxRetries, Trace: trace}
 	if outcome != nil {
 		attempt.Began, attempt.Found = outcome.Began, p.decided != nil && p.decided.Posted
 	}

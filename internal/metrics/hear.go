@@ -71,7 +71,7 @@ func (m *Metrics) stageEnded(item *v1alpha1.FeedItem, entry eventstream.Entry) {
 	if next, err := time.Parse(time.RFC3339, retry.NextTime); err == nil {
 		m.retryDelay.WithLabelValues(string(stage)).Observe(max(next.Sub(entry.Time), 0).Seconds())
 	}
-	if _, fell := entry.Fields["fallbackFrom"]; fell {
+	if _, fell := entry.Fields["fallbackFrom"]; fell && stage == v1alpha1.StageSummarize {
 		m.fallbacks.Inc()
 	}
 	if stage == v1alpha1.StageDeliver {

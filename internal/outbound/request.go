@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // What a request gets when it does not say otherwise.
@@ -179,18 +180,24 @@ func (c *Client) fetch(ctx context.Context, r Request) (*Response, *parcel, erro
 
 	trail := newTrail(start)
 	for {
+		span := tracing.Request(ctx, http.MethodGet, trail.at.url, false)
 		answer, err := c.transport.RoundTrip(c.newRequest(bounded, r, trail)) //nolint:bodyclose // discard and finish close it
 		if err != nil {
-			return nil, nil, exchangeFailure(ctx, trail.at, r.Timeout, err)
+			failed := exchangeFailure(ctx, trail.at, r.Timeout, err)
+			span.Unanswered(failed)
+			return nil, nil, failed
 		}
 		if isRedirect(answer.StatusCode) {
 			discard(answer.Body)
+			span.Answered(answer.StatusCode, nil)
 			if err := trail.follow(answer, r.RequireTLS && !c.allowHTTP); err != nil {
 				return nil, nil, err
 			}
 			continue
 		}
-		return c.finish(ctx, r, trail, answer)
+		response, body, err := c.finish(ctx, r, trail, answer)
+		span.Answered(answer.StatusCode, err)
+		return response, body, err
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // defaultMaxAnswer bounds an answer of an API, which is much smaller than a feed or a page.
@@ -42,6 +43,7 @@ type Transport struct {
 	fresh    bool
 	bare     bool
 	owner    string
+	secret   bool
 }
 
 // TransportOptions say how a Transport behaves.
@@ -56,6 +58,8 @@ type TransportOptions struct {
 	StatusIsEnough bool
 	// Owner is whose share of the memory for documents large answers take: the namespace. Default: nobody's.
 	Owner string
+	// Secret is set if nobody may see the address that is called, not even its host.
+	Secret bool
 }
 
 // Transport returns a way out for the client of a provider or a destination.
@@ -63,7 +67,9 @@ func (c *Client) Transport(options TransportOptions) *Transport {
 	if options.MaxBytes <= 0 {
 		options.MaxBytes = defaultMaxAnswer
 	}
-	return &Transport{client: c, maxBytes: options.MaxBytes, fresh: options.FreshConnections, bare: options.StatusIsEnough, owner: options.Owner}
+	return &Transport{
+		client: c, maxBytes: options.MaxBytes, fresh: options.FreshConnections, bare: options.StatusIsEnough, owner: options.Owner, secret: options.Secret,
+	}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -74,6 +80,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		closeBody(request)
 		return nil, refused
 	}
+	span := tracing.Request(request.Context(), request.Method, at.url, t.secret)
 	// From the moment there is a connection, what was written to it is between net/http and the
 	// kernel: of a request that was cancelled while it was being written nobody knows.
 	var connected atomic.Bool
@@ -93,9 +100,13 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 				failed.Message = noConnectionInTime(at)
 			}
 		}
+		span.Unanswered(failed)
 		return nil, failed
 	}
-	return t.whole(request, at, answer)
+	status := answer.StatusCode
+	answer, err = t.whole(request, at, answer)
+	span.Answered(status, err)
+	return answer, err
 }
 
 // prepare checks a request before anything is sent.

@@ -63,7 +63,11 @@ func (a *Attempt) call(ctx context.Context, chain Chain, to Call, request *Reque
 	if a.failing != nil && a.failing.Name == to.Link.Name {
 		a.waited += chain.Now().Sub(a.failedAt)
 	}
-	response, failed := call(ctx, to.Link, asked)
+	calling := ctx
+	if to.Enter != nil {
+		calling = to.Enter(ctx)
+	}
+	response, failed := call(calling, to.Link, asked)
 	if response.Verdict != nil && asked.Screening != nil {
 		a.judge, a.verdict = to.Link.Name, response.Verdict
 		request.Screening = nil

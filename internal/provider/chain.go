@@ -58,6 +58,8 @@ type Acquire func(ctx context.Context, links []Link) (Call, error)
 // Call is the right to call a link.
 type Call struct {
 	Link Link
+	// Enter returns the context that the call is made in; nil is for the chain's own.
+	Enter func(ctx context.Context) context.Context
 	// Done is called exactly once, right after the call and before anything else is asked for,
 	// with what came of it: nil for a success, a *failure.Error, or the error of the context, which says
 	// nothing about the provider. The response holds what was counted, also beside an error.

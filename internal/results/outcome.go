@@ -20,6 +20,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/retry"
+	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
 // Settle writes down what an attempt came to.
@@ -50,7 +51,7 @@ func (r *Results) WriteOutcome(ctx context.Context, item *v1alpha1.FeedItem, sou
 ) (*v1alpha1.FeedItem, error) {
 	outcome.RetryRequests = retry.RequestsFor(context.WithoutCancel(ctx), r.Client, item, outcome.ProviderFailures...)
 	return r.WriteResult(ctx, item, &attemptResult{
-		results: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(),
+		results: r, source: source, began: item.DeepCopy(), outcome: outcome, at: r.Clock.Now(), trace: tracing.ID(ctx),
 	})
 }
 

@@ -41,6 +41,7 @@ type attemptResult struct {
 	began   *v1alpha1.FeedItem // as it was when the attempt began
 	outcome lifecycle.Outcome
 	at      time.Time
+	trace   string // that the attempt belongs to
 }
 
 func (a *attemptResult) About() string { return "summary" }
@@ -82,7 +83,7 @@ func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, out
 		return nil, err
 	}
 	if told := cmp.Or(settled, ended); told != nil {
-		a.results.streamAttempt(history, a.began, told, a.source, outcome, a.at)
+		a.results.streamAttempt(history, a.began, told, a.source, outcome, a.at, a.trace)
 		a.results.EmitEvents(a.began, told)
 	}
 	return settled, nil

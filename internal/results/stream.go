@@ -15,14 +15,11 @@ import (
 // streamAttempt reports what an attempt at a summary came to, once that is written, and which posts wait
 // for their turn then. History is that of the item before.
 func (r *Results) streamAttempt(history []v1alpha1.HistoryEntry, before, after *v1alpha1.FeedItem, source *v1alpha1.FeedSource,
-	outcome lifecycle.Outcome, now time.Time,
+	outcome lifecycle.Outcome, now time.Time, trace string,
 ) {
-	attempt := telemetry.Attempt{Began: outcome.Began, MaxRetries: backoff.Of(source).MaxRetries}
+	attempt := telemetry.Attempt{Began: outcome.Began, Trace: trace, MaxRetries: backoff.Of(source).MaxRetries}
 	for _, failed := range outcome.ProviderFailures {
-		if outcome.Summary != nil && outcome.Summary.Provider == failed.Name {
-			continue // it has succeeded when it was called again
-		}
-		attempt.FallbackFrom = append(attempt.FallbackFrom, failed.Name)
+		attempt.FailedProviders = append(attempt.FailedProviders, failed.Name)
 	}
 	r.StreamEntries(history, after, attempt, now)
 	for i := range after.Status.Deliveries {

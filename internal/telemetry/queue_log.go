@@ -38,8 +38,9 @@ type QueueLog struct {
 	// dead are the items that have failed for good, by why.
 	dead map[v1alpha1.Reason]int
 	open map[types.NamespacedName]int
-	// emptied are the sources that have run out of items since that was told.
+	// emptied are the sources that have run out of items since that was told; while this replica leads.
 	emptied map[types.NamespacedName]bool
+	leads   bool
 	done    ended
 	logged  ended
 	atStart ended
@@ -127,7 +128,9 @@ func (q *QueueLog) add(item *v1alpha1.FeedItem, n int32) {
 	delete(q.emptied, source)
 	if q.open[source] <= 0 {
 		delete(q.open, source)
-		q.emptied[source] = true
+		if q.leads { // nobody takes them out otherwise, and sources come and go
+			q.emptied[source] = true
+		}
 	}
 }
 
@@ -168,8 +171,7 @@ func (q *QueueLog) Start(ctx context.Context) error {
 func (q *QueueLog) begin() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.atStart, q.logged = q.done, q.done
-	clear(q.emptied)
+	q.atStart, q.logged, q.leads = q.done, q.done, true
 }
 
 func (q *QueueLog) hasWorked() bool {

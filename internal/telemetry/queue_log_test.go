@@ -227,3 +227,17 @@ func TestOtherChangesAreNoActivity(t *testing.T) {
 		t.Errorf("an update of a finished item allocates %d times", allocated)
 	}
 }
+
+// R1.10, R5.5: a replica that stands by keeps no list of the sources that have run out of items: nobody would ever empty it.
+func TestWhoStandsByKeepsNoListOfSources(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for n := range 1000 {
+		item := itemOf(fmt.Sprint("source-", n), 1, v1alpha1.PhasePending)
+		o.queue.OnAdd(item, false)
+		o.queue.OnDelete(item)
+	}
+	if n := o.queue.Emptied(); n != 0 {
+		t.Errorf("it knows %d sources", n)
+	}
+}

@@ -6,6 +6,7 @@ package telemetry
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/eventstream"
 	"github.com/feed-operator/feed-operator/internal/failure"
 )
@@ -51,6 +53,13 @@ const (
 	severityError   = "error"
 )
 
+// KeyTrace is the field of a line that has the id of the trace to which it belongs, as OpenTelemetry names it in logs of JSON
+// (https://opentelemetry.io/docs/specs/otel/compatibility/logging_trace_context/).
+const KeyTrace = "trace_id"
+
+// maxWords bounds what a line says an item waits for, in characters.
+const maxWords = 1000
+
 // StreamName is the name of the logger of the stream.
 const StreamName = "stream"
 
@@ -72,10 +81,29 @@ type Attempt struct {
 	Began time.Time
 	// MaxRetries is how many retries there are at most.
 	MaxRetries int
-	// FallbackFrom names the providers that had failed before the one that succeeded.
-	FallbackFrom []string
+	// FailedProviders names the providers that have failed, in the order of the calls. One of them may have succeeded when it was called again, or
+	// have failed after its verdict.
+	FailedProviders []string
 	// Found is set if a post was not made but found: an earlier attempt had published it.
 	Found bool
+	// Trace is the id of the trace that it belongs to; empty where there is none.
+	Trace string
+}
+
+// fallbackFrom names the providers that had failed before the one that has given a verdict, or has written the summary.
+func (a Attempt) fallbackFrom(entry v1alpha1.HistoryEntry) []string {
+	if entry.Status != v1alpha1.HistorySuccess {
+		return nil
+	}
+	switch at := slices.Index(a.FailedProviders, entry.Object); {
+	case entry.Stage == v1alpha1.StageScreen && at >= 0: // what failed after that was the summary
+		return a.FailedProviders[:at]
+	case entry.Stage == v1alpha1.StageScreen:
+		return a.FailedProviders
+	case entry.Stage == v1alpha1.StageSummarize:
+		return slices.DeleteFunc(slices.Clone(a.FailedProviders), func(name string) bool { return name == entry.Object })
+	}
+	return nil
 }
 
 // id marks what belongs to an attempt. It begins with the item's own.
@@ -99,6 +127,7 @@ type line struct {
 	failure               *eventstream.Error
 	retry                 *eventstream.Retry
 	more                  []any
+	trace                 string
 }
 
 // write writes a line about an item.
@@ -138,7 +167,11 @@ func (s Stream) write(item *v1alpha1.FeedItem, l *line) {
 		fields = append(fields, "severity", l.severity)
 	}
 	fields = append(fields, l.more...)
-	s.log.Info(l.message, fields...)
+	logged := fields
+	if l.trace != "" { // for who runs the operator, and not for tenants that are sent the event
+		logged = append(slices.Clip(fields), KeyTrace, l.trace)
+	}
+	s.log.Info(l.message, logged...)
 	if len(s.hear) == 0 {
 		return
 	}
@@ -166,7 +199,7 @@ func (s Stream) ItemCreated(item *v1alpha1.FeedItem, now time.Time) {
 func (s Stream) ItemWaits(item *v1alpha1.FeedItem, why string, now time.Time) {
 	s.write(item, &line{
 		message: "Item waits", kind: TypeItemWaiting, status: statusPending, at: now,
-		reason: item.Status.Reason, more: []any{"waitsFor", why},
+		reason: item.Status.Reason, more: []any{"waitsFor", conditions.Cut(why, maxWords)},
 	})
 }
 
@@ -200,7 +233,7 @@ func (s Stream) ItemEnded(item *v1alpha1.FeedItem, now time.Time) {
 func (s Stream) StageStarted(item *v1alpha1.FeedItem, attempt Attempt, stage v1alpha1.Stage, object string, now time.Time) {
 	s.write(item, &line{
 		message: "Stage started", kind: TypeStageStarted, status: statusRunning, at: now,
-		parent: attempt.id(item), stage: stage, object: object,
+		parent: attempt.id(item), stage: stage, object: object, trace: attempt.Trace,
 	})
 }
 
@@ -210,6 +243,7 @@ func (s Stream) ArticleRead(item *v1alpha1.FeedItem, attempt Attempt, host strin
 	s.write(item, &line{
 		message: "Article read", kind: TypeStageEnded, status: string(v1alpha1.HistorySuccess), at: now, parent: attempt.id(item),
 		stage: v1alpha1.StageArticle, object: host, duration: &metav1.Duration{Duration: max(now.Sub(attempt.Began), 0)},
+		trace: attempt.Trace,
 	})
 }
 
@@ -225,7 +259,10 @@ func (s Stream) CallFailed(item *v1alpha1.FeedItem, attempt Attempt, stage v1alp
 	}
 	s.write(item, &line{
 		message: message, kind: TypeCallFailed, status: string(v1alpha1.HistoryFailed), at: now, parent: attempt.id(item),
-		stage: stage, object: name, failure: &eventstream.Error{Category: err.Category, Message: err.Error()},
+		stage: stage, object: name, failure: &eventstream.Error{
+			Category: err.Category, Message: failure.Record(err, stage, name, now).Message, // bounded, as it would be on the item
+		},
+		trace: attempt.Trace,
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry, attempt Attempt, now time.Time) {
 	ended := &line{
 		message: messageOf(item, entry, attempt), kind: TypeStageEnded, status: string(entry.Status), at: now,
-		parent: attempt.id(item), stage: entry.Stage, object: entry.Object, duration: entry.Duration,
+		parent: attempt.id(item), trace: attempt.Trace, stage: entry.Stage, object: entry.Object, duration: entry.Duration,
 		retry: &eventstream.Retry{Count: entry.Retry, Max: attempt.MaxRetries, Retryable: entry.Status == v1alpha1.HistoryRetrying},
 	}
 	failed, next := item.Status.Failure, item.Status.NextRetryTime
@@ -44,8 +44,11 @@ func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry,
 			ended.failure.Message = failed.Message
 		}
 	}
-	if entry.Stage == v1alpha1.StageDeliver && entry.Status == v1alpha1.HistoryFailed {
+	switch {
+	case entry.Stage == v1alpha1.StageDeliver && entry.Status == v1alpha1.HistoryFailed:
 		ended.severity = severityError
+	case isDuplicate(row, entry, attempt):
+		ended.severity = severityWarning
 	}
 	if row != nil && row.URL != "" {
 		ended.more = append(ended.more, "url", row.URL)
@@ -53,8 +56,8 @@ func (s Stream) StageEnded(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry,
 	if row != nil && attempt.Found && entry.Status == v1alpha1.HistorySuccess {
 		ended.more = append(ended.more, "found", true)
 	}
-	if entry.Stage == v1alpha1.StageSummarize && entry.Status == v1alpha1.HistorySuccess && len(attempt.FallbackFrom) > 0 {
-		ended.more = append(ended.more, "fallbackFrom", attempt.FallbackFrom)
+	if failed := attempt.fallbackFrom(entry); len(failed) > 0 {
+		ended.more = append(ended.more, "fallbackFrom", failed)
 	}
 	s.write(item, ended)
 }
@@ -79,14 +82,15 @@ func messageOf(item *v1alpha1.FeedItem, entry v1alpha1.HistoryEntry, attempt Att
 		if entry.Status != v1alpha1.HistorySuccess {
 			break
 		}
-		message := "Summarized"
-		if len(attempt.FallbackFrom) > 0 {
-			message += " by a fallback"
+		switch fell := len(attempt.fallbackFrom(entry)) > 0; {
+		case fell && entry.Retry > 0:
+			return "Summarized by a fallback after a retry"
+		case fell:
+			return "Summarized by a fallback"
+		case entry.Retry > 0:
+			return "Summarized after a retry"
 		}
-		if entry.Retry > 0 {
-			message += " after a retry"
-		}
-		return message
+		return "Summarized"
 	case v1alpha1.StageNotify:
 		return notificationMessage(entry)
 	case v1alpha1.StagePoll:
@@ -102,6 +106,8 @@ func deliveryMessage(row *v1alpha1.Delivery, entry v1alpha1.HistoryEntry, attemp
 	switch {
 	case entry.Status == v1alpha1.HistorySuccess && attempt.Found:
 		return "Post found: an earlier attempt had published it"
+	case isDuplicate(row, entry, attempt):
+		return "Duplicate data detected: the receiver had it already"
 	case entry.Status == v1alpha1.HistorySuccess && entry.Retry > 0:
 		return "Post resent"
 	case entry.Status == v1alpha1.HistorySuccess:
@@ -112,6 +118,11 @@ func deliveryMessage(row *v1alpha1.Delivery, entry v1alpha1.HistoryEntry, attemp
 		return "Post uncertain, will be looked up"
 	}
 	return "Post spooled"
+}
+
+// isDuplicate reports whether the receiver of what was delivered just now had it already.
+func isDuplicate(row *v1alpha1.Delivery, entry v1alpha1.HistoryEntry, attempt Attempt) bool {
+	return row != nil && row.Duplicate && entry.Status == v1alpha1.HistorySuccess && !attempt.Found
 }
 
 // notificationMessage returns what has become of a notification.

@@ -6,6 +6,8 @@ package telemetry_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/eventstream"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
@@ -131,7 +135,7 @@ func TestTheEndOfAnAttemptIsToldInWords(t *testing.T) {
 			t.Parallel()
 			attempt := telemetry.Attempt{Began: noon, MaxRetries: 10, Found: test.found}
 			if test.fallback {
-				attempt.FallbackFrom = []string{"first"}
+				attempt.FailedProviders = []string{"first"}
 			}
 			got := written(t, func(s telemetry.Stream) {
 				s.StageEnded(test.item, v1alpha1.HistoryEntry{Stage: test.stage, Status: test.status, Retry: test.retry, Object: "x"}, attempt, noon)
@@ -171,5 +175,58 @@ func TestTheEndOfAnItemIsTold(t *testing.T) {
 				t.Errorf("line %v", got)
 			}
 		})
+	}
+}
+
+// R5.6: a line is bounded, whatever strangers have said and tenants have named: a thousand a minute fill no disk.
+func TestALineOfTheStreamIsBounded(t *testing.T) {
+	t.Parallel()
+	const most = 8 << 10
+	name, words := strings.Repeat("n", 253), strings.Repeat("<言>\n", 100_000)
+	item := anItem(func(item *v1alpha1.FeedItem) {
+		item.Namespace, item.Name, item.Spec.SourceRef.Name = strings.Repeat("s", 63), name, name
+		item.Status.Phase, item.Status.Reason = v1alpha1.PhaseFailed, v1alpha1.ReasonInvalidContent
+		item.Status.Failure = failure.Record(failure.New(v1alpha1.CategoryAPI, "", words), v1alpha1.StageDeliver, name, noon)
+		item.Status.Summary = &v1alpha1.Summary{Text: words, Provider: name}
+		item.Status.Deliveries = []v1alpha1.Delivery{{Destination: name, State: v1alpha1.DeliveryDone, URL: strings.Repeat("u", 2048), Failure: item.Status.Failure}}
+	})
+	attempt := telemetry.Attempt{Began: noon, MaxRetries: 10, FailedProviders: slices.Repeat([]string{name}, 10), Trace: strings.Repeat("a", 32)}
+	ended := func(stage v1alpha1.Stage, status v1alpha1.HistoryStatus) func(telemetry.Stream) {
+		entry := v1alpha1.HistoryEntry{Stage: stage, Status: status, Object: name, Category: v1alpha1.CategoryAPI}
+		return func(s telemetry.Stream) { s.StageEnded(item, entry, attempt, noon) }
+	}
+	for what, tell := range map[string]func(telemetry.Stream){
+		"an item that has failed": func(s telemetry.Stream) { s.ItemEnded(item, noon) },
+		"an item that waits":      func(s telemetry.Stream) { s.ItemWaits(item, words, noon) },
+		"a call that has failed": func(s telemetry.Stream) {
+			s.CallFailed(item, attempt, v1alpha1.StageSummarize, name, failure.New(v1alpha1.CategoryAPI, "", words), noon)
+		},
+		"a post":         ended(v1alpha1.StageDeliver, v1alpha1.HistorySuccess),
+		"a dead post":    ended(v1alpha1.StageDeliver, v1alpha1.HistoryFailed),
+		"a fallback":     ended(v1alpha1.StageScreen, v1alpha1.HistorySuccess),
+		"a failed stage": ended(v1alpha1.StageSummarize, v1alpha1.HistoryRetrying),
+	} {
+		var out bytes.Buffer
+		tell(telemetry.NewStream(zap.New(zap.WriteTo(&out))))
+		if out.Len() == 0 || out.Len() > most {
+			t.Errorf("%s takes %d bytes, want %d at most: %.200s", what, out.Len(), most, out.String())
+		}
+	}
+}
+
+// R5.5: the trace of an attempt is in the log, and in nothing that tenants hear.
+func TestTheTraceIsInTheLogAlone(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	heard := 0
+	stream := telemetry.NewStream(zap.New(zap.WriteTo(&out)), func(_ *v1alpha1.FeedItem, entry eventstream.Entry) {
+		heard++
+		if _, told := entry.Fields[telemetry.KeyTrace]; told {
+			t.Errorf("heard %v", entry.Fields)
+		}
+	})
+	stream.StageStarted(anItem(), telemetry.Attempt{Began: noon, Trace: "0af7"}, v1alpha1.StageArticle, "example.org", noon)
+	if heard != 1 || !strings.Contains(out.String(), `"trace_id":"0af7"`) {
+		t.Errorf("heard %d, logged %s", heard, out.String())
 	}
 }
