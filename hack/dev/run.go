@@ -173,12 +173,8 @@ func (w *world) install(ctx context.Context) error {
 	if w.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	for _, role := range []string{"role.yaml", "dashboard_actions_role.yaml"} {
-		if err := w.grant(ctx, filepath.Join(w.options.root, "config", "rbac", role)); err != nil {
-			return err
-		}
-	}
-	return nil
+	rbac := filepath.Join(w.options.root, "config", "rbac")
+	return errors.Join(w.grant(ctx, filepath.Join(rbac, "role.yaml")), w.grant(ctx, filepath.Join(rbac, "dashboard_actions_role.yaml")))
 }
 
 func (w *world) startManager(ctx context.Context, program string) error {
