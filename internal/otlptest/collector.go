@@ -4,7 +4,7 @@
 // Package otlptest gives tests a collector that takes traces by OTLP over HTTP, and does on cue what collectors do on bad days.
 //
 // It reads what is sent with the messages that OpenTelemetry publishes for that (go.opentelemetry.io/proto/otlp), as the exporter writes it with. The
-// receiver of the collector itself would bring some fifty modules along, for the same bytes.
+// receiver of the collector itself would bring many more modules along, for the same bytes.
 package otlptest
 
 import (
