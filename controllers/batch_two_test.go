@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
 )
@@ -113,4 +114,29 @@ func TestADestinationIsReplacedWhileItsBatchIsSent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// R4.3: what is enough for a batch leaves at once, also where the operator has written that it is to be sent and its own cache hears of that later.
+func TestABatchLeavesThoughTheCacheHearsLateOfItsItems(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(w *world) { w.byClockOnly = true })
+	apitest.OnStall(t, func() {}) // no time passes here
+	server := w.webhook()
+	w.webhookTo("ops", server.URL, inBatches(1, time.Hour))
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	hears := make(chan func(), 1)
+	web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(r.URL.Path, "/articles/") { // the cache knows the item, and that it is worked on
+			hears <- w.faults.behind.close(t)
+		}
+		return false
+	})
+	w.source("news", web.FeedURL(), postsTo("ops"))
+	open := <-hears
+	w.awaitItem("news", inState("ops", v1alpha1.DeliveryQueued))
+	w.poll("news") // what is wrong has had its time
+	open()
+	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDone))
+	wantOneBatch(t, server, 1)
 }

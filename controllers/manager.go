@@ -229,7 +229,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := errors.Join(itemcache.Index(ctx, manager.GetFieldIndexer()), eventing.Index(ctx, manager.GetFieldIndexer())); err != nil {
 		return err
 	}
-	sending := &batching.Reconciler{Schedule: plan, Waker: waker, Batches: &batches.Batcher{
+	sending := &batching.Reconciler{Client: client, Schedule: plan, Waker: waker, Batches: &batches.Batcher{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Tracer: options.Tracer, Schedule: plan, Waker: waker, Services: known,
 		InPlace: options.InPlace, Memory: options.Outbound.Budget(), Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
 	}}

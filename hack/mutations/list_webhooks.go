@@ -105,6 +105,14 @@ var webhookMutations = []mutation{
 		tests:  []string{"TestABatchIsMadeOfWhatTheAPIServerSays"},
 	},
 	{
+		breaks: "nobody says that an item waits for a batch once the cache knows",
+		file:   "controllers/batching/reconciler.go",
+		old:    "if !isQueued(row) || before != nil",
+		now:    "if true || before != nil",
+		in:     "controllers",
+		tests:  []string{"TestABatchLeavesThoughTheCacheHearsLateOfItsItems"},
+	},
+	{
 		breaks: "a batch is made anew when it is sent again",
 		file:   "internal/batches/draft.go",
 		old:    "if err == nil && kept.Batch != nil {",
