@@ -114,6 +114,9 @@ func lineOf(call *ast.CallExpr) (message string, line logLine, is bool) {
 			return "", line, false
 		}
 	}
+	if on, is := method.X.(*ast.Ident); is && on.Name == "http" { // http.Error answers, and logs nothing
+		return "", line, false
+	}
 	at := slices.Index([]string{"Info", "Error"}, method.Sel.Name) // an error comes before its message
 	if at < 0 || len(call.Args) <= at {
 		return "", line, false

@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
@@ -131,7 +130,7 @@ func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, error) {
 		MapperProvider:                newMapper,
 		Cache:                         controllers.CacheOptions(flags.namespaces...),
 		Client:                        controllers.ClientOptions(),
-		Metrics:                       metricsserver.Options{BindAddress: flags.metricsAddress},
+		Metrics:                       metricsOptions(flags, scheme),
 		HealthProbeBindAddress:        flags.probeAddress,
 		PprofBindAddress:              flags.pprofAddress,
 		LeaderElection:                flags.leaderElect,

@@ -79,7 +79,7 @@ type handler struct {
 	byPerson map[string]int
 }
 
-// With --dashboard-auth. What people press is written with their own tokens then, so that nothing more is needed for it.
+// With --dashboard-auth, and --metrics-auth. What people press is written with their own tokens then, so that nothing more is needed for it.
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 

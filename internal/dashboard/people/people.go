@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package people knows who looks at the page, and what they may see and do: what the API server says of the token that they show.
+// Package people knows who looks at the page, or scrapes the metrics, and what they may see and do: what the API server says of the token that they show.
 //
 // It asks the API server, seldom, and believes it for a while. It knows nothing of what the page shows.
 package people
@@ -189,19 +189,29 @@ func (p *People) Who(ctx context.Context, token string) (*Person, error) {
 
 // May asks the API server whether a person may do something with a resource of this group in a namespace, or in all of them if that is empty.
 func (p *People) May(ctx context.Context, of *Person, verb, resource, namespace string) (bool, error) {
+	return p.ask(ctx, of, authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: namespace,
+	}}, verb, resource, namespace)
+}
+
+// MayGet asks the API server whether a person may get what is no object, such as /metrics.
+func (p *People) MayGet(ctx context.Context, of *Person, path string) (bool, error) {
+	return p.ask(ctx, of, authorizationv1.SubjectAccessReviewSpec{
+		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: "get", Path: path},
+	}, path)
+}
+
+// ask asks the API server about one thing, which has a name, or returns what it has said of that.
+func (p *People) ask(ctx context.Context, of *Person, about authorizationv1.SubjectAccessReviewSpec, name ...string) (bool, error) {
 	// The groups and all else belong to the token, and it is the token that is kept for.
-	sum := sha256.Sum256([]byte(strings.Join([]string{of.Token, verb, resource, namespace}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{of.Token}, name...), "\x00")))
 	id := hex.EncodeToString(sum[:])
 	if known, found := p.permissions.Get(id); found {
 		allowed, _ := known.(bool)
 		return allowed, nil
 	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: of.Name, Groups: of.groups, UID: of.uid, Extra: of.extra,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: namespace,
-		},
-	}}
+	about.User, about.Groups, about.UID, about.Extra = of.Name, of.groups, of.uid, of.extra
+	review := &authorizationv1.SubjectAccessReview{Spec: about}
 	if err := p.reviews.Create(ctx, review); err != nil {
 		return false, fmt.Errorf("ask the API server what %s may do: %w", of.Name, err)
 	}
