@@ -69,7 +69,8 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.StringArrayVar(&f.pageHosts, "dashboard-host", nil, "name under which browsers reach the web page, beside localhost and addresses; repeatable")
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address that serves metrics; 0 to turn it off")
 	set.BoolVar(&f.metricsAuth, "metrics-auth", false, "serve metrics by https, and only to those whom the API server lets get /metrics by their token")
-	set.StringVar(&f.metricsCertDir, "metrics-cert-dir", "", "folder with tls.crt and tls.key for --metrics-auth. Default: a certificate that the operator signs itself")
+	set.StringVar(&f.metricsCertDir, "metrics-cert-dir", "", "folder with tls.crt and tls.key for --metrics-auth. "+
+		"Default: a certificate that the operator signs itself")
 	set.StringVar(&f.otlpEndpoint, "otlp-endpoint", "", "URL of a collector that takes traces by OTLP over HTTP, such as http://collector.observability:4318. "+
 		"Default: what OTEL_EXPORTER_OTLP_ENDPOINT says; without both, no traces are made")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 to turn it off")
