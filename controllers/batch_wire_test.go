@@ -172,7 +172,8 @@ func TestABatchThatIsTooLongIsPartedThoughItIsNotRead(t *testing.T) {
 			w.batches(n, server, func(d *v1alpha1.FeedDestination) { d.Spec.Webhook.URL = way.url }, large, inBatches(n, time.Hour))
 			w.untilSent(n, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
 			wantOnceEach(t, server, n)
-			if taken := len(server.Taken()); taken != 2 {
+			// An answer may get lost with a connection that is closed while somebody still writes to it: then the whole is tried once more.
+			if taken := len(server.Taken()); taken != 2 && (lingers || taken != 1) {
 				t.Errorf("it has arrived in %d requests", taken)
 			}
 		})

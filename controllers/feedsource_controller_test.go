@@ -302,7 +302,8 @@ func TestAnUnchangedFeedCostsNoWrite(t *testing.T) {
 			if after.ResourceVersion != before.ResourceVersion {
 				t.Errorf("the source was written: %s", cmp.Diff(before.Status, after.Status))
 			}
-			if got := web.Hits("/feed.xml") - polls; got != 3 {
+			// In the two minutes before there may be a slot of the source, whose poll has just begun.
+			if got := web.Hits("/feed.xml") - polls; got < 3 || got > 4 {
 				t.Errorf("%d polls, want 3", got)
 			}
 		})
