@@ -362,8 +362,8 @@ func (w *world) untilItem(source string, check func(*v1alpha1.FeedItem) error) *
 func inPhase(phase v1alpha1.Phase, reason v1alpha1.Reason) func(*v1alpha1.FeedItem) error {
 	return func(item *v1alpha1.FeedItem) error {
 		if item.Status.Phase != phase || item.Status.Reason != reason {
-			return fmt.Errorf("item %s (%s) is %s/%q, want %s/%q: %+v", item.Name, item.Spec.Title,
-				item.Status.Phase, item.Status.Reason, phase, reason, item.Status.Failure)
+			return fmt.Errorf("item %s (%s) is %s/%q, want %s/%q: %+v, next %v of %d retries", item.Name, item.Spec.Title,
+				item.Status.Phase, item.Status.Reason, phase, reason, item.Status.Failure, item.Status.NextRetryTime, item.Status.RetryCount)
 		}
 		return nil
 	}
