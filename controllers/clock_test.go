@@ -81,7 +81,11 @@ func (w *world) untilUpToDate() {
 				if err := w.manager.GetClient().List(ctx, kind, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 					return err
 				}
-				return knows(kind, live)
+				err := knows(kind, live)
+				if err != nil { // what was live may be gone by now, and be known to be
+					live = w.metadata(kind, namespace)
+				}
+				return err
 			})
 		}
 	}

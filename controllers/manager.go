@@ -173,7 +173,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		Images: delivery.NewImages(options.Clock, plan, picture.NewFetcher(options.Outbound)),
 	}
 	summaries := &attempt.Engine{
-		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Tracer: options.Tracer, Schedule: plan, Waker: waker, Web: web,
+		Clock: options.Clock, Client: client, Writes: taken, Stream: stream, Tracer: options.Tracer, Schedule: plan, Web: web,
 		Articles: article.NewFetcher(options.Outbound), Services: known, Builtin: options.Builtin, InPlace: options.InPlace,
 		Results: written, Metrics: counted, Poster: posts, Open: attempt.OpenAttempts{Budget: options.Outbound.Budget()},
 	}

@@ -5,6 +5,20 @@ package main
 
 var seedingMutations = []mutation{
 	{
+		breaks: "who comes to wait for what was closed meanwhile is not woken for that",
+		file:   "internal/schedule/grant.go",
+		old:    "		s.tell(q, r)\n",
+		now:    "",
+		tests:  []string{"TestWhoWaitsHearsTheNews"},
+	},
+	{
+		breaks: "what was forgotten has told nothing to who waits for it then",
+		file:   "internal/schedule/schedule.go",
+		old:    "known: known, news: s.told}",
+		now:    "known: known}",
+		tests:  []string{"TestWhoWaitsHearsTheNews"},
+	},
+	{
 		breaks: "who comes first is let through before the schedule opens",
 		file:   "internal/schedule/grant.go",
 		old:    "if s.open && (inFront",

@@ -46,7 +46,6 @@ type Engine struct {
 	Stream   telemetry.Stream
 	Tracer   *tracing.Tracer
 	Schedule *schedule.Schedule
-	Waker    *queue.Waker
 	Web      *web.Web
 	Articles *article.Fetcher
 	// Services knows the providers.

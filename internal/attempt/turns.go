@@ -11,15 +11,12 @@ import (
 	"slices"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
-	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/tracing"
 	"github.com/feed-operator/feed-operator/internal/web"
 )
@@ -45,7 +42,7 @@ func (e *Engine) acquire(ctx context.Context, turn *schedule.Turn, held *tickets
 	}
 	taken, granted := turn.AcquireAll(rank, append(web.Needs(queue.ItemPlaces, item.Namespace, host), resourcesOf(held.first))...)
 	if !granted {
-		return false, e.parked(ctx, item, held.first)
+		return false, e.markWaiting(ctx, item, held.first)
 	}
 	held.page, held.provider = web.VisitOf(taken), taken[len(taken)-1]
 	return true, nil
@@ -57,32 +54,11 @@ func (e *Engine) acquireProvider(ctx context.Context, turn *schedule.Turn, held 
 	if held.provider == nil {
 		taken, granted := turn.AcquireAll(RankOf(item, e.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(held.first))
 		if !granted {
-			return false, e.parked(ctx, item, held.first)
+			return false, e.markWaiting(ctx, item, held.first)
 		}
 		held.provider = taken[1]
 	}
 	return true, nil
-}
-
-// parked leaves an item in the lines of its providers, or has it looked at once more at once: what is known of them was read before it was in line, and one
-// that was opened or closed in between has woken those who waited by then.
-func (e *Engine) parked(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
-	if e.haveChanged(chain) {
-		e.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
-		return nil
-	}
-	return e.markWaiting(ctx, item, chain)
-}
-
-// haveChanged reports whether it is another one of the providers that is unavailable, or for another reason, than when the chain was made.
-func (e *Engine) haveChanged(chain []link) bool {
-	return slices.ContainsFunc(chain, func(next link) bool {
-		because := ""
-		if _, _, unavailable, _ := e.Services.Lookup(next.resource); unavailable != nil {
-			because = unavailable.Because
-		}
-		return next.resource != schedule.Builtin && next.unavailable != services.MissingObject && because != next.unavailable
-	})
 }
 
 // markWaiting writes on an item that is parked what it waits for, if that is more than its turn.
@@ -120,9 +96,6 @@ func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttemp
 		if ticket == nil && len(usable) > 0 {
 			taken, waits := turn.AcquireSoon(rank, queue.Only(queue.ItemPlaces), resourcesOf(usable))
 			if waits {
-				if e.haveChanged(usable) {
-					e.Waker.ItemLater(client.ObjectKeyFromObject(item), 0)
-				}
 				return provider.Call{}, provider.ErrWaits
 			}
 			if taken != nil {

@@ -174,6 +174,7 @@ func (s *Schedule) park(q *request, waitFor []*resource) {
 	for _, r := range waitFor {
 		q.enter(s.keep(r))
 		s.touch(r)
+		s.tell(q, r)
 	}
 }
 

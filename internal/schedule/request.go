@@ -44,6 +44,7 @@ type request struct {
 	chains [][]Resource
 	soon   bool     // it does not wait where all of a chain are down
 	turn   *Turn    // that asked for it last
+	heard  uint64   // up to which WakeAll its key knows what has happened
 	places []*place // one in the heap of each resource that it waits for
 }
 

@@ -82,7 +82,8 @@ type resource struct {
 	shared *part          // nil where it is not shared
 	pauses map[*part]bool // the tenants that were refused, or answered after that
 
-	touched bool // it is among those to be settled
+	touched bool   // it is among those to be settled
+	news    uint64 // the last WakeAll, counted over all resources
 
 	timer clock.Timer
 	due   time.Time // when the timer is to fire, zero when it is not set

@@ -25,6 +25,7 @@ type Schedule struct {
 	asked     uint64      // requests made so far
 	entered   uint64      // turns that have begun so far
 	given     uint64      // slots of what is shared that were given so far
+	told      uint64      // calls of WakeAll so far
 	touched   []*resource // to be settled before the lock is given up
 	woken     []string    // to be woken after the lock is given up
 	written   []Resource  // whose tokens are to be written down then
@@ -114,13 +115,25 @@ func (s *Schedule) SetAvailability(id Resource, availability Availability) {
 }
 
 // WakeAll wakes everybody who waits for a resource, though it is not free: what they wait for has
-// changed in a way that they must know, such as that it will not come by itself.
+// changed in a way that they must know, such as that it will not come by itself. Who comes to wait for it
+// later, and began the turn in which that was asked for before, is woken then: also one who waits for a place to work at first.
 func (s *Schedule) WakeAll(id Resource) {
 	s.locked(func(time.Time) {
-		for _, at := range s.find(id).places() {
-			s.woken = append(s.woken, at.request.waiter.key)
+		s.told++
+		r := s.find(id)
+		r.news = s.told
+		for _, at := range r.places() {
+			s.tell(at.request, r)
 		}
 	})
+}
+
+// tell wakes a request's key for the news of a resource, once.
+func (s *Schedule) tell(q *request, r *resource) {
+	if r.news > q.heard {
+		q.heard = r.news
+		s.woken = append(s.woken, q.waiter.key)
+	}
 }
 
 // Waits reports whether a key waits in the line of any resource.
@@ -204,7 +217,7 @@ func (s *Schedule) find(id Resource) *resource {
 		return r
 	}
 	limit, known := s.defaults[id.Kind]
-	r := &resource{id: id, known: known}
+	r := &resource{id: id, known: known, news: s.told} // or what was forgotten would have told nothing
 	r.setLimit(limit)
 	return r
 }

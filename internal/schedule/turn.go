@@ -18,6 +18,7 @@ type Turn struct {
 	held     []*Ticket
 	left     bool
 	number   uint64 // turns that began later have larger ones
+	heard    uint64 // the last WakeAll before it began
 }
 
 // Enter begins a turn of a key, and takes over what was reserved for the key while it waited. The
@@ -32,7 +33,7 @@ func (s *Schedule) Enter(key string) *Turn {
 	}
 	w.turns++
 	s.entered++
-	turn := &Turn{schedule: s, waiter: w, reserved: w.reserved, number: s.entered}
+	turn := &Turn{schedule: s, waiter: w, reserved: w.reserved, number: s.entered, heard: s.told}
 	w.reserved = nil
 	return turn
 }
@@ -57,7 +58,7 @@ func (s *Schedule) StandInLine(key string, rank Rank, chains ...[]Resource) {
 			}
 		}
 		s.asked++
-		q := &request{waiter: w, rank: rank, number: s.asked, chains: clone(chains), turn: beside}
+		q := &request{waiter: w, rank: rank, number: s.asked, chains: clone(chains), turn: beside, heard: s.told}
 		tickets, waitFor := s.acquire(q, nil, now, false)
 		if tickets != nil { // it is free, and the key asks for it when it is looked at
 			for _, ticket := range tickets {
@@ -153,7 +154,7 @@ func (t *Turn) acquire(q *request) (tickets []*Ticket, parked bool) {
 			return same
 		})
 		s.asked++
-		q.waiter, q.number, q.turn = w, s.asked, t
+		q.waiter, q.number, q.turn, q.heard = w, s.asked, t, t.heard
 		var waitFor []*resource
 		if tickets, waitFor = s.acquire(q, t.has(chains, now), now, false); tickets == nil {
 			if parked = !(q.soon && q.allDown(waitFor, now)); parked {
