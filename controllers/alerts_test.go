@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/promtest"
 )
 
@@ -123,6 +124,7 @@ func (w *watched) failTenTimes(kind string, give func(more int)) {
 // R5.3: a destination that fails ten times in a row alerts, while others get on.
 func TestTenFailuresInARowAtADestinationAlert(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "promtool holds its rule to its cases, and what it is about is tried without alerts")
 	w := watchedWorld(t, nil)
 	server := w.mastodon()
 	w.openDestination("press", server.URL, retries(100))
@@ -172,6 +174,7 @@ func TestARefusedKeyAlerts(t *testing.T) {
 // R5.3: one dead letter alerts; and so does another one, hours later, while that is left.
 func TestDeadLettersAlertAlsoWhileOneIsLeft(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "promtool holds its rule to its cases, and what it is about is tried without alerts")
 	w := watchedWorld(t, nil)
 	server := w.mastodon()
 	w.openDestination("press", server.URL, retries(0))
@@ -245,6 +248,7 @@ func TestADeadFeedAlertsWhenItIsStale(t *testing.T) {
 // R5.3: items that wait for nothing but a provider that is not there alert after an hour. One that waits for its own time does not, however long that is.
 func TestNothingProcessedAlertsAndAQuietWeekendDoesNot(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "promtool holds its rule to its cases, and what it is about is tried without alerts")
 	w := watchedWorld(t, nil)
 	server := w.mastodon()
 	w.openDestination("press", server.URL)
@@ -287,6 +291,7 @@ func TestNothingProcessedAlertsAndAQuietWeekendDoesNot(t *testing.T) {
 // R5.3: a queue that has more than a hundred items, and twice those of the day before, alerts after half an hour.
 func TestAQueueThatGrowsAlerts(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "promtool holds its rule to its cases, and what it is about is tried without alerts")
 	w := watchedWorld(t, nil)
 	w.news(func(source *v1alpha1.FeedSource) { source.Spec.Interval = &metav1.Duration{Duration: 24 * time.Hour} })
 	w.prometheus.Scrape()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
 )
 
@@ -56,7 +57,7 @@ func wantOneBatch(t *testing.T, server *webhooktest.Server, records int) {
 func TestWhatIsChangedWhileABatchIsTried(t *testing.T) {
 	t.Parallel()
 	const n = 3
-	for name, test := range map[string]struct {
+	for name, test := range portion.Some(map[string]struct {
 		change func(*world)
 		// gone is how many of the items are not there in the end, and long is set if the retry is due by then.
 		gone int
@@ -83,7 +84,7 @@ func TestWhatIsChangedWhileABatchIsTried(t *testing.T) {
 			w.changeDestination("ops", `{"spec":{"suspend":false}}`)
 		}},
 		"more entries come": {change: func(w *world) { w.clock.Step(time.Second) }},
-	} {
+	}, 3) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

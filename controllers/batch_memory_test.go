@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
 )
 
@@ -28,6 +29,7 @@ func withLargeBodies(described *v1alpha1.FeedDestination) {
 // are sent in several requests, and what is under way counts among all documents.
 func TestBatchesOfLargeBodiesTakeLittleMemory(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes bodies that are large")
 	const n = 22
 	w := newWorld(t)
 	server := w.webhook()

@@ -75,7 +75,7 @@ var betweenTheParts = map[string]betweenParts{
 // the other one is sent once more with its key, when it is time and not before, and each item arrives once at a receiver that knows keys.
 func TestAPartOfABatchFails(t *testing.T) {
 	t.Parallel()
-	for what, fault := range portion.Some(partFaults, 4) {
+	for what, fault := range portion.Some(partFaults, 3) {
 		for when, between := range portion.Some(portion.Across(what, partFaults, betweenTheParts), 1) {
 			t.Run("the receiver "+what+", and "+when, func(t *testing.T) {
 				t.Parallel()
@@ -185,6 +185,7 @@ func (f partFault) inAPart(t *testing.T, between betweenParts) {
 // at a time finds out whether that is over. Then all are written, and nothing is sent again.
 func TestAFullDatabaseIsAskedForOneResultOfABatchAtATime(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes a batch of many items")
 	const n, written = 30, 5
 	w := newWorld(t)
 	server := w.webhook()

@@ -96,7 +96,7 @@ func (w *world) minutesPass(most int, source string, check func([]v1alpha1.FeedI
 // found out within the minute, and not when its clock has come to where it was.
 func TestWritesAreTriedAgainThoughTheClockIsSetBackMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, with := range map[string]metav1.Status{"all": databaseFull, "a namespace": overQuota} {
+	for name, with := range portion.Some(map[string]metav1.Status{"all": databaseFull, "a namespace": overQuota}, 1) {
 		for _, by := range portion.SomeOf(setBack, 2) {
 			t.Run(name+", "+by.String(), func(t *testing.T) {
 				t.Parallel()

@@ -96,7 +96,7 @@ type simulatedDay struct {
 const newsHours = 20
 
 var (
-	dayOfNews  = portion.Of(1000, 60)
+	dayOfNews  = portion.Of(1000, 40)
 	quotaOfDay = dayOfNews * 3 / 10 // requests to Gemini
 )
 

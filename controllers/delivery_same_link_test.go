@@ -14,6 +14,7 @@ import (
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // twoUncertain makes two sources with the same entry, so that their posts have the same text, and
@@ -87,11 +88,11 @@ func (w *world) oneEach(server *mastodontest.Server) {
 // gets its own post.
 func TestTwoSourcesWithTheSameLinkGetAPostEach(t *testing.T) {
 	t.Parallel()
-	for where, options := range map[string]func(*mastodontest.Options){
+	for where, options := range portion.Some(map[string]func(*mastodontest.Options){
 		"at a server that honours keys": func(*mastodontest.Options) {},
 		"at one that ignores keys":      ignoresKeys,
-	} {
-		for what, test := range map[string]struct {
+	}, 1) {
+		for what, test := range portion.Some(map[string]struct {
 			publish [2]bool
 			looks   []int // in this order, or at the same time
 		}{
@@ -99,7 +100,7 @@ func TestTwoSourcesWithTheSameLinkGetAPostEach(t *testing.T) {
 			"both were published, the second is looked for first": {[2]bool{true, true}, []int{1, 0}},
 			"neither was published":                               {[2]bool{false, false}, nil},
 			"one was published, and that one is looked for first": {[2]bool{true, false}, []int{0, 1}},
-		} {
+		}, 3) {
 			t.Run(what+" "+where, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)

@@ -220,6 +220,7 @@ func TestAReceiverOfEventsThatHangsHoldsUpNoItem(t *testing.T) {
 // R3.11, R3.13: when the operator stops, receivers of one namespace that hang keep no other namespace from getting its last events.
 func TestReceiversThatHangKeepNoOtherNamespaceFromItsLastEvents(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes more receivers than there are places")
 	const greedy, modest = 60, 6
 	w := newWorld(t)
 	w.stop()
@@ -466,6 +467,7 @@ func TestADestinationOfEventsGetsNoPosts(t *testing.T) {
 // be asked, no item waits for it, and when it works again the next events arrive.
 func TestAReceiverThatTakesNoEventsForAnHourIsAskedSeldom(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes an hour in small steps")
 	type takesNone struct {
 		answer func(*webhooktest.Pending)
 		most   int

@@ -46,7 +46,7 @@ func TestWhatGoesDuringACallKeepsNoPlace(t *testing.T) {
 			w.t.Fatal(err)
 		}
 	}
-	for name, test := range map[string]struct {
+	for name, test := range portion.Some(map[string]struct {
 		during func(w *world, server *mastodontest.Server, source string, url string)
 		after  func(w *world, server *mastodontest.Server)
 	}{
@@ -89,7 +89,7 @@ func TestWhatGoesDuringACallKeepsNoPlace(t *testing.T) {
 				w.annotate(to, v1alpha1.AnnotationRetry, fmt.Sprint(source, token))
 			}
 		}, nil},
-	} {
+	}, 3) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tenants := newTenants(t, 2, func(w *world) { w.workers = 1 })

@@ -52,7 +52,7 @@ func (w *world) untilSeen(name, patch string) {
 // open circuit exactly one.
 func TestPausesOutliveTheOperator(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
+	for name, test := range portion.Some(map[string]struct {
 		answer    geminitest.Answer
 		failures  int // until the pause begins
 		wantState v1alpha1.AvailabilityState
@@ -63,7 +63,7 @@ func TestPausesOutliveTheOperator(t *testing.T) {
 		"a long cool-down":  {answer: geminitest.Throttled(20 * time.Minute), failures: 1, wantState: "CoolingDown", wantPause: 20 * time.Minute},
 		"a spent quota":     {answer: geminitest.QuotaPerDay(), failures: 1, wantState: "QuotaSpent", wantPause: time.Hour},
 		"an open circuit":   {answer: geminitest.Internal(), failures: 5, wantState: "CircuitOpen", wantPause: time.Minute, probe: true},
-	} {
+	}, 3) {
 		for how, leave := range portion.Some(map[string]func(*world){"told to stop": (*world).restart, "cut off": (*world).crash}, 1) {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R4.4, R3.14: the writes of the memory are refused for an hour, in which a source is deleted and applied again.
@@ -59,6 +60,7 @@ func TestWhatCannotBeRememberedForAnHourIsNotPostedAgain(t *testing.T) {
 // R3.14, R4.4: items go, one after the other, while the memory's writes are refused. What is refused is not tried again for each of them.
 func TestWhatCannotBeRememberedIsNotTriedForEachItemThatGoes(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes many items that go at once")
 	const n = 30
 	w := newWorld(t)
 	server := w.mastodon()

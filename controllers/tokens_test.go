@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // tokensPerDay limits a provider.
@@ -224,6 +225,7 @@ func TestTheNextProviderTakesOverWhenTokensAreSpent(t *testing.T) {
 // has been reserved on the status before.
 func TestADayOfTokensCostsFewWrites(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it takes a day")
 	const n, room = 90, 60
 	w := newWorld(t)
 	w.clock.SetTime(w.midnight().Add(time.Hour))
