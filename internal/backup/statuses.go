@@ -60,7 +60,7 @@ func (r *Restorer) statuses(ctx context.Context) error {
 // served writes what was asked for and served, and what was counted, of what providers and destinations have in common. Which credentials were refused says
 // nothing here: they are other objects, which are tried.
 func served(to, from *v1alpha1.ServiceStatus) {
-	to.LastHandledRetry, to.RetryRequestedTime, to.CredentialsRestoredTime = from.LastHandledRetry, from.RetryRequestedTime, from.CredentialsRestoredTime
+	to.LastHandledRetry, to.RetryRequestedTime, to.CredentialsRestoredTime = from.LastHandledRetry, from.RetryRequested(), from.CredentialsRestored()
 	if to.Availability == nil {
 		to.Availability = from.Availability
 	}
