@@ -5,14 +5,19 @@ package controllers_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
@@ -220,4 +225,192 @@ func TestWhatWasPostedAfterABackupIsNotPostedAgain(t *testing.T) {
 	if err := onePostEach(press, titlesOf(entries)...); err != nil {
 		t.Error(err)
 	}
+}
+
+// R4.4, R6.2: a final backup is made of what an operator works on: everything is suspended, which the operator confirms, and a call that is under way at that moment is
+// waited for, so that what it comes to is in the backup.
+func TestABackupWaitsForWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	old := newWorld(t)
+	press := old.mastodon()
+	goOn, asked := make(chan struct{}), make(chan struct{}, 1)
+	press.OnPost(func(*mastodontest.Pending) bool {
+		asked <- struct{}{}
+		<-goOn
+		return false
+	})
+	j := old.watch(press, nil)
+	old.openDestination("press", press.URL)
+	old.oneItem("press")
+	<-asked
+	ended := make(chan error, 1)
+	suspender := backup.Suspender{Client: old.client, Namespace: old.namespace, Clock: old.clock}
+	go func() { ended <- suspender.Suspend(t.Context()) }()
+	old.untilDestination("press", isClosed(v1alpha1.ReasonSuspended))
+	select {
+	case err := <-ended:
+		t.Errorf("it has not waited: %v", err)
+	default:
+	}
+	close(goOn)
+	old.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+	old.timePassesBy(time.Second, func() error {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+			return nil
+		default:
+			return errNotYet
+		}
+	})
+	saved := old.saved(true)
+	if saved.Sources[0].Spec.Suspend || saved.Destinations[0].Spec.Suspend {
+		t.Error("what a backup has suspended is saved as suspended")
+	}
+	old.stop()
+	b := newCluster(old)
+	b.secret("press", "accessToken", accessToken)
+	b.restored(saved, "")
+	b.untilDestination("press", isOpen)
+	b.poll("news")
+	b.awaitItems("news", allProcessed(1))
+	if n := calls(j); n != 1 {
+		t.Errorf("%d posts", n)
+	}
+	resumed, err := suspender.Resume(t.Context())
+	if err != nil || resumed != 2 {
+		t.Errorf("%d resumed, %v", resumed, err)
+	}
+}
+
+// R4.3, R4.4, R6.2: a batch that was not finished goes on in another cluster, with the same records and the same keys.
+func TestABatchThatIsNotFinishedMoves(t *testing.T) {
+	t.Parallel()
+	old := newWorld(t)
+	server := old.webhook()
+	up := answering(server, http.StatusServiceUnavailable)
+	old.batches(3, server, inBatches(3, 0))
+	failed := old.untilBatchFailed(1)
+	old.stop()
+	up()
+	saved := old.saved(true)
+	b := newCluster(old)
+	b.restored(saved, "")
+	b.untilSent(3, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOneBatch(t, server, 3)
+	if taken := server.Taken(); taken[0].Key != failed.Key {
+		t.Errorf("it was sent as %s, and tried as %s", taken[0].Key, failed.Key)
+	}
+	b.untilNoBatch()
+}
+
+// R6.2: a restore that is interrupted, wherever that is, leaves all suspended, so that the operator does nothing with a part; run again, it goes on.
+func TestAnInterruptedRestoreGoesOn(t *testing.T) {
+	t.Parallel()
+	old := newWorld(t)
+	press := old.mastodon()
+	j := old.watch(press, nil)
+	old.openDestination("press", press.URL)
+	web := feedtest.New(t)
+	entries := web.Entries("news", 4)
+	web.List(entries[2:]...)
+	source := old.source("news", web.FeedURL(), postsTo("press"))
+	old.awaitItems("news", allProcessed(2))
+	old.suspend(old.untilDestination("press", isOpen), true)
+	old.untilDestination("press", isClosed(v1alpha1.ReasonSuspended))
+	web.List(entries...)
+	old.poll("news")
+	old.awaitItems("news", hasItems(4))
+	old.stop()
+	saved := old.saved(true)
+	saved.Destinations[0].Spec.Suspend = false
+	web.List(web.Entries("news", 6)...)
+
+	b := newCluster(old)
+	b.secret("press", "accessToken", accessToken)
+	tries := 0
+	for allowed := 1; ; allowed++ { // one write more each time
+		tries++
+		cut := &cutting{Client: b.client, left: allowed}
+		restorer := backup.Restorer{Client: cut, Namespace: b.namespace, Now: b.clock.Now()}
+		_, err := restorer.Restore(t.Context(), saved)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errCut) || tries > 60 {
+			t.Fatalf("try %d: %v", tries, err)
+		}
+		if n := calls(j); n != 2 {
+			t.Fatalf("%d posts after %d writes", n, allowed)
+		}
+	}
+	if tries < 10 {
+		t.Errorf("it was interrupted %d times", tries-1)
+	}
+	b.untilSource(source.Name, isReadySource)
+	b.poll("news")
+	b.minutesPass(10, "news", allProcessed(6))
+	if n := calls(j); n != 6 || len(press.Posts()) != 6 {
+		t.Errorf("%d calls, %d posts", n, len(press.Posts()))
+	}
+}
+
+var errCut = errors.New("the connection is gone")
+
+// cutting is a client that makes so many writes and no more.
+type cutting struct {
+	client.Client
+
+	mu   sync.Mutex
+	left int
+}
+
+func (c *cutting) take() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left--; c.left < 0 {
+		return errCut
+	}
+	return nil
+}
+
+func (c *cutting) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if _, asks := object.(*authorizationv1.SelfSubjectAccessReview); asks {
+		return c.Client.Create(ctx, object, options...)
+	}
+	if err := c.take(); err != nil {
+		return err
+	}
+	return c.Client.Create(ctx, object, options...)
+}
+
+func (c *cutting) Update(ctx context.Context, object client.Object, options ...client.UpdateOption) error {
+	if err := c.take(); err != nil {
+		return err
+	}
+	return c.Client.Update(ctx, object, options...)
+}
+
+func (c *cutting) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if err := c.take(); err != nil {
+		return err
+	}
+	return c.Client.Patch(ctx, object, patch, options...)
+}
+
+func (c *cutting) Status() client.SubResourceWriter { return cuttingStatus{c.Client.Status(), c} }
+
+type cuttingStatus struct {
+	client.SubResourceWriter
+
+	of *cutting
+}
+
+func (c cuttingStatus) Update(ctx context.Context, object client.Object, options ...client.SubResourceUpdateOption) error {
+	if err := c.of.take(); err != nil {
+		return err
+	}
+	return c.SubResourceWriter.Update(ctx, object, options...)
 }
