@@ -487,7 +487,7 @@ func (in *FeedItem) Published() metav1.Time {
 	if in.Spec.PublishedTime != nil {
 		return *in.Spec.PublishedTime
 	}
-	return in.CreationTimestamp
+	return Created(in)
 }
 
 // LastCheck returns when the item was last worked on; before the first attempt, its creation time.
@@ -495,7 +495,7 @@ func (in *FeedItem) LastCheck() metav1.Time {
 	if in.Status.LastCheckTime != nil {
 		return *in.Status.LastCheckTime
 	}
-	return in.CreationTimestamp
+	return Created(in)
 }
 
 // Image returns the image of the entry: the feed's own, else that of the page; nil where neither names one.

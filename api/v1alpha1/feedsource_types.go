@@ -4,6 +4,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -545,6 +546,15 @@ type FeedSourceStatus struct {
 	// RetryRequestedTime is when that value was handled: items of the source whose last attempt failed before are retried.
 	// +optional
 	RetryRequestedTime *metav1.MicroTime `json:"retryRequestedTime,omitempty"`
+
+	// ReleasedTime is what the first versions of the operator called retryRequestedTime. It is read, and not written.
+	// +optional
+	ReleasedTime *metav1.MicroTime `json:"releasedTime,omitempty"`
+}
+
+// RetryRequested returns when a person last asked for a retry of all that had failed of the source; nil for never.
+func (in *FeedSourceStatus) RetryRequested() *metav1.MicroTime {
+	return cmp.Or(in.RetryRequestedTime, in.ReleasedTime)
 }
 
 // FeedSource is a feed that the operator reads. Each new entry becomes a FeedItem, which is

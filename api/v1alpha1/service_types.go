@@ -3,7 +3,11 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // AvailabilityState is whether a provider or a destination may be called.
 // +kubebuilder:validation:Enum=Ready;CoolingDown;QuotaSpent;CircuitOpen;Down
@@ -114,4 +118,22 @@ type ServiceStatus struct {
 	// whatever reason, are retried.
 	// +optional
 	RetryRequestedTime *metav1.MicroTime `json:"retryRequestedTime,omitempty"`
+
+	// ForcedTime is what the first versions of the operator called retryRequestedTime. It is read, and not written.
+	// +optional
+	ForcedTime *metav1.MicroTime `json:"forcedTime,omitempty"`
+
+	// ReleasedTime is what the first versions of the operator called credentialsRestoredTime. It is read, and not written.
+	// +optional
+	ReleasedTime *metav1.MicroTime `json:"releasedTime,omitempty"`
+}
+
+// RetryRequested returns when a person last asked for a retry of all that had failed at the service; nil for never.
+func (in *ServiceStatus) RetryRequested() *metav1.MicroTime {
+	return cmp.Or(in.RetryRequestedTime, in.ForcedTime)
+}
+
+// CredentialsRestored returns when refused credentials were last replaced; nil for never.
+func (in *ServiceStatus) CredentialsRestored() *metav1.MicroTime {
+	return cmp.Or(in.CredentialsRestoredTime, in.ReleasedTime)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
@@ -53,6 +54,9 @@ func (c *cluster) connect() (client.Client, string, error) {
 		return nil, "", err
 	}
 	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, "", err
+	}
+	if err := authorizationv1.AddToScheme(scheme); err != nil {
 		return nil, "", err
 	}
 	connected, err := client.New(config, client.Options{Scheme: scheme})

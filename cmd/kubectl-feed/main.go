@@ -65,8 +65,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, complain io.Writ
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-feed",
-		Short: "Preview feeds, import and export subscriptions, and show the status",
-		Long: `Preview feeds, import and export subscriptions, and show the status.
+		Short: "Preview feeds, import and export subscriptions, show the status, save all and restore it",
+		Long: `Preview feeds, import and export subscriptions, show the status, save all and restore it.
 
 The exit status is 0 on success, 1 when something could not be done, such as a feed that
 cannot be read, and 2 when the command line is wrong.`,
@@ -84,7 +84,8 @@ cannot be read, and 2 when the command line is wrong.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cluster := newCluster(root.PersistentFlags())
-	root.AddCommand(newPreview(cluster), newImport(cluster), newExport(cluster), newStatus(cluster), newRetry(cluster), newPoll(cluster))
+	root.AddCommand(newPreview(cluster), newImport(cluster), newExport(cluster), newStatus(cluster), newRetry(cluster), newPoll(cluster),
+		newBackup(cluster), newRestore(cluster), newResume(cluster))
 	return root
 }
 

@@ -4,6 +4,8 @@
 package feedsource
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/redact"
@@ -28,7 +30,8 @@ func rememberMasked(book *seen.Memory, source *v1alpha1.FeedSource, items []v1al
 		return
 	}
 	for _, entry := range entries {
-		if masked[feed.ItemName(source.Name, string(source.UID), entry, book.Trust())] {
+		named := func(uid types.UID) bool { return masked[feed.ItemName(source.Name, string(uid), entry, book.Trust())] }
+		if named(source.UID) || named(v1alpha1.OriginalUID(source)) { // the latter where they were restored from a backup
 			book.Remember(feed.Identify(entry))
 		}
 	}

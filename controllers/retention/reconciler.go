@@ -150,7 +150,7 @@ func (r *Reconciler) unwanted(
 			return true
 		}
 		releases := retry.RequestsFor(ctx, r.Client, item)
-		releases.Source = believable.TimeOf(live.Status.RetryRequestedTime)
+		releases.Source = believable.TimeOf(live.Status.RetryRequested())
 		return lifecycle.Revived(item, retry.RestoredBy(ctx, r.Client, item.Namespace)) || releases.Wants(item, now)
 	}), nil
 }

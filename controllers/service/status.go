@@ -145,7 +145,7 @@ func (r *Reconciler[T, P, C]) recordCredentials(id schedule.Resource, status *v1
 		}
 		status.RefusedCredentials = stands.refused
 	case !stands.open:
-	case status.RefusedCredentials != "", !givenUp.IsZero() && !believable.TimeOf(status.CredentialsRestoredTime).After(givenUp):
+	case status.RefusedCredentials != "", !givenUp.IsZero() && !believable.TimeOf(status.CredentialsRestored()).After(givenUp):
 		status.RefusedCredentials = ""
 		status.CredentialsRestoredTime = lifecycle.AfterFailures(status.CredentialsRestoredTime, givenUp, now)
 	}

@@ -70,8 +70,8 @@ var intentMutations = []mutation{
 	{
 		breaks: "all posts of an item have one key",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "return keyOf(string(item.UID) + \"/\" + destination)",
-		now:    "return keyOf(string(item.UID))",
+		old:    "return keyOf(string(v1alpha1.OriginalUID(item)) + \"/\" + destination)",
+		now:    "return keyOf(string(v1alpha1.OriginalUID(item)))",
 		tests:  []string{"TestKeysAreDeterministic"},
 	},
 	{

@@ -26,6 +26,23 @@ type Without map[string][]string
 // StartOlder starts an API server of the test's own, whose CustomResourceDefinitions lack some fields.
 func StartOlder(t *testing.T, without Without) *Server {
 	t.Helper()
+	server := startEmpty(t)
+	server.Install(t, without)
+	return server
+}
+
+// StartFrom starts an API server of the test's own, with the CustomResourceDefinitions of a folder: those of another version, each of which lacks
+// something that this one has.
+func StartFrom(t *testing.T, folder string) *Server {
+	t.Helper()
+	server := startEmpty(t)
+	server.InstallFrom(t, folder)
+	return server
+}
+
+// startEmpty starts an API server without the operator's kinds.
+func startEmpty(t *testing.T) *Server {
+	t.Helper()
 	assets, err := assets(ModuleRoot(t))
 	if err != nil {
 		t.Fatal(err)
@@ -41,9 +58,18 @@ func StartOlder(t *testing.T, without Without) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &Server{Config: config, Kubeconfig: environment.KubeConfig, Client: direct, Assets: assets}
-	server.Install(t, without)
-	return server
+	return &Server{Config: config, Kubeconfig: environment.KubeConfig, Client: direct, Assets: assets}
+}
+
+// InstallFrom replaces the CustomResourceDefinitions by those of a folder, as StartFrom does, and returns when the API server works by them and reports it.
+func (s *Server) InstallFrom(t *testing.T, folder string) {
+	t.Helper()
+	options := envtest.CRDInstallOptions{Paths: []string{folder}, ErrorIfPathMissing: true}
+	installed, err := envtest.InstallCRDs(s.Config, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.untilPublished(t, len(installed))
 }
 
 // Install replaces the CustomResourceDefinitions by those of this version, but for some fields, and returns when the API
@@ -65,6 +91,12 @@ func (s *Server) Install(t *testing.T, without Without) {
 	if _, err := envtest.InstallCRDs(s.Config, options); err != nil {
 		t.Fatal(err)
 	}
+	s.untilPublished(t, len(without))
+}
+
+// untilPublished waits until the API server publishes kinds of which so many lack something that this version has.
+func (s *Server) untilPublished(t *testing.T, older int) {
+	t.Helper()
 	documents := openapi.NewClientWithContext(discovery.NewDiscoveryClientForConfigOrDie(s.Config).RESTClient())
 	Eventually(t, func(ctx context.Context) error {
 		paths, err := documents.PathsWithContext(ctx)
@@ -80,7 +112,7 @@ func (s *Server) Install(t *testing.T, without Without) {
 			return err
 		}
 		outdated, unknown, err := kinds.Compare(document)
-		if err == nil && (len(unknown) > 0 || len(outdated) != len(without)) {
+		if err == nil && (len(unknown) > 0 || len(outdated) != older) {
 			err = fmt.Errorf("published: outdated %+v, unknown %v", outdated, unknown)
 		}
 		return err

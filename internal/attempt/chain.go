@@ -115,7 +115,7 @@ func (e *Engine) linksTo(ctx context.Context, namespace string, refs []v1alpha1.
 			next.revision, next.Timeout, next.Screens = revision, found.Timeout(), found.Screens()
 			next.documents, next.kind = found.ReadsDocuments(), metrics.TypeOf(&found)
 			next.model = tracing.ModelOf(&found)
-			next.restored = believable.TimeOf(found.Status.CredentialsRestoredTime)
+			next.restored = believable.TimeOf(found.Status.CredentialsRestored())
 			if withdrawn != nil {
 				next.unavailable, next.refused = withdrawn.Because, withdrawn.Refused
 			}

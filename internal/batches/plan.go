@@ -75,7 +75,7 @@ func (b *Batcher) plan(ctx context.Context, described *v1alpha1.FeedDestination)
 
 // dueAgain is when the next request of a batch is due that was begun: not while one that was announced may still be under way.
 func (b *Batcher) dueAgain(described *v1alpha1.FeedDestination, of *v1alpha1.Batch, now time.Time) time.Time {
-	at := batch.Due(of, believable.TimeOf(described.Status.RetryRequestedTime), now)
+	at := batch.Due(of, believable.TimeOf(described.Status.RetryRequested()), now)
 	if wait := b.remaining(described, of); wait > 0 && now.Add(wait).After(at) {
 		at = now.Add(wait)
 	}

@@ -210,7 +210,7 @@ func viewOf(item *v1alpha1.FeedItem) *wholeView {
 		}
 		view.Events = append(view.Events, shown)
 	}
-	view.Events = append(view.Events, event{Time: item.CreationTimestamp.Time, What: "First seen in the feed", Status: "created"})
+	view.Events = append(view.Events, event{Time: v1alpha1.Created(item).Time, What: "First seen in the feed", Status: "created"})
 	return view
 }
 

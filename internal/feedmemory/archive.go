@@ -36,7 +36,7 @@ func (m *Memory) storeParts(ctx context.Context, c client.Client, source *v1alph
 	if !m.Book.StoreParts(&m.Data, &archived) {
 		return nil
 	}
-	m.Data.Archive = archiveName(source)
+	m.Data.Archive = ArchiveNameOf(source)
 	m.archive.Data = archived
 	if m.archive.ResourceVersion != "" {
 		if err := c.Update(ctx, &m.archive); !apierrors.IsNotFound(err) { // else somebody deleted it during the poll
@@ -57,5 +57,5 @@ func (m *Memory) storeParts(ctx context.Context, c client.Client, source *v1alph
 	return c.Update(ctx, &found)
 }
 
-// archiveName is the name of the archive of a source's memory.
-func archiveName(source *v1alpha1.FeedSource) string { return nameOfMemory(source, "archive") }
+// ArchiveNameOf is the name of the archive of a source's memory.
+func ArchiveNameOf(source *v1alpha1.FeedSource) string { return nameOfMemory(source, "archive") }

@@ -67,7 +67,7 @@ func (m *Memory) Load(ctx context.Context, live client.Reader, source *v1alpha1.
 		return nil
 	}
 	var object v1alpha1.FeedMemory
-	err := live.Get(ctx, client.ObjectKey{Namespace: source.Namespace, Name: memoryName(source)}, &object)
+	err := live.Get(ctx, client.ObjectKey{Namespace: source.Namespace, Name: NameOf(source)}, &object)
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
@@ -174,12 +174,12 @@ func (m *Memory) Store(ctx context.Context, c client.Client, source *v1alpha1.Fe
 			return err
 		}
 	}
-	return c.Create(ctx, &v1alpha1.FeedMemory{ObjectMeta: derive.OwnedBy(source, memoryName(source)), Data: m.Data})
+	return c.Create(ctx, &v1alpha1.FeedMemory{ObjectMeta: derive.OwnedBy(source, NameOf(source)), Data: m.Data})
 }
 
-// memoryName is the name of a source's memory: of its UID, so that the memory of a source that was
+// NameOf is the name of a source's memory: of its UID, so that the memory of a source that was
 // deleted and created again is never taken for its own.
-func memoryName(source *v1alpha1.FeedSource) string { return nameOfMemory(source, "") }
+func NameOf(source *v1alpha1.FeedSource) string { return nameOfMemory(source, "") }
 
 // nameOfMemory is the name of a part of a source's memory.
 func nameOfMemory(source *v1alpha1.FeedSource, part string) string {

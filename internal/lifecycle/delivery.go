@@ -39,7 +39,7 @@ func RowOf(item *v1alpha1.FeedItem, destination string) *v1alpha1.Delivery {
 // DeliveryKey is what marks a post at its destination. It follows from the item and the destination's
 // name, so that it is the same whoever makes it.
 func DeliveryKey(item *v1alpha1.FeedItem, destination string) string {
-	return keyOf(string(item.UID) + "/" + destination)
+	return keyOf(string(v1alpha1.OriginalUID(item)) + "/" + destination)
 }
 
 // anotherKey is the key that follows one which may be used up.

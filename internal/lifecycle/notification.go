@@ -52,7 +52,7 @@ func notificationKey(item *v1alpha1.FeedItem, destination string) string {
 	if item.Status.LastFailureTime != nil {
 		failure = item.Status.LastFailureTime.UTC().Format(time.RFC3339Nano) + "/" + item.Status.LastHandledRetry
 	}
-	return keyOf("notification/" + string(item.UID) + "/" + destination + "/" + failure)
+	return keyOf("notification/" + string(v1alpha1.OriginalUID(item)) + "/" + destination + "/" + failure)
 }
 
 // keyOf is what marks a notification at its destination, the same for all its attempts.

@@ -81,7 +81,7 @@ func doubt(row *v1alpha1.Delivery, now time.Time) *v1alpha1.Failure {
 // server, and where that has not come yet either, now.
 func AttemptedSince(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, now time.Time) time.Time {
 	const aDay = 24 * time.Hour // by so much the clock of whoever noted it may have been behind
-	first, created := row.FirstAttemptTime, item.CreationTimestamp.Time
+	first, created := row.FirstAttemptTime, v1alpha1.Created(item).Time
 	if !believable.Past(created, now) {
 		created = now
 	}
@@ -97,7 +97,7 @@ func CheckedAt(item *v1alpha1.FeedItem, now time.Time) time.Time {
 	if last := item.LastCheck().Time; believable.Past(last, now) {
 		return last
 	}
-	return item.CreationTimestamp.Time
+	return v1alpha1.Created(item).Time
 }
 
 // abandon ends a delivery of which nobody can say whether it was published.

@@ -133,7 +133,7 @@ func find(ctx context.Context, reader client.Reader, known *services.Services, k
 	l.Revision, l.Timeout, l.Policy = revision, described.Timeout(), lifecycle.DeliveryPolicyOf(&described)
 	l.Batch, l.InBatch = described.Batch(), described.HasInBatch
 	l.Images = described.AttachesImages()
-	l.Restored = believable.TimeOf(described.Status.CredentialsRestoredTime)
+	l.Restored = believable.TimeOf(described.Status.CredentialsRestored())
 	if withdrawn != nil {
 		l.Unavailable, l.Refused = withdrawn.Because, withdrawn.Refused
 	}

@@ -22,9 +22,9 @@ import (
 func Asked(object client.Object) []time.Time {
 	switch parent := object.(type) {
 	case *v1alpha1.FeedSource:
-		return []time.Time{believable.TimeOf(parent.Status.RetryRequestedTime)}
+		return []time.Time{believable.TimeOf(parent.Status.RetryRequested())}
 	case v1alpha1.ServiceObject:
-		return []time.Time{believable.TimeOf(parent.Service().RetryRequestedTime), believable.TimeOf(parent.Service().CredentialsRestoredTime)}
+		return []time.Time{believable.TimeOf(parent.Service().RetryRequested()), believable.TimeOf(parent.Service().CredentialsRestored())}
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ var AskedNow = queue.Updated(func(before, after client.Object) bool {
 func RequestsFor(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, failures ...v1alpha1.ProviderFailure) lifecycle.RetryRequests {
 	known := lifecycle.RetryRequests{Providers: map[string]time.Time{}, Destinations: map[string]time.Time{}}
 	if source, err := itemcache.SourceOf(ctx, reader, item); err == nil && source != nil {
-		known.Source = believable.TimeOf(source.Status.RetryRequestedTime)
+		known.Source = believable.TimeOf(source.Status.RetryRequested())
 	}
 	forced := func(service v1alpha1.ServiceObject, name string) time.Time {
 		return RequestedAt(ctx, reader, service, item.Namespace, name)
@@ -60,7 +60,7 @@ func RequestedAt(ctx context.Context, reader client.Reader, service v1alpha1.Ser
 	if err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, service); err != nil {
 		return time.Time{} // not there, so nobody has asked
 	}
-	return believable.TimeOf(service.Service().RetryRequestedTime)
+	return believable.TimeOf(service.Service().RetryRequested())
 }
 
 // RestoredBy returns a function that knows when credentials that were refused have been replaced last.
@@ -73,6 +73,6 @@ func RestoredBy(ctx context.Context, reader client.Reader, namespace string) fun
 		if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service); err != nil {
 			return time.Time{} // not there, so not replaced
 		}
-		return believable.TimeOf(service.Service().CredentialsRestoredTime)
+		return believable.TimeOf(service.Service().CredentialsRestored())
 	}
 }

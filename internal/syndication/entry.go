@@ -16,6 +16,7 @@ import (
 // forbids, and bounded, because the item is.
 type entry struct {
 	ref        Ref
+	id         string
 	title      string
 	link       string
 	author     string
@@ -30,6 +31,7 @@ func newEntry(item *v1alpha1.FeedItem) *entry {
 	}
 	e := &entry{
 		ref:     RefOf(item),
+		id:      urn(v1alpha1.OriginalUID(item)),
 		title:   oneLine(item.Spec.Title),
 		link:    articleLink(item.Spec.URL),
 		author:  oneLine(item.Spec.Author),

@@ -98,7 +98,7 @@ func renderAtom(feed *document) ([]byte, error) {
 
 func (e *entry) atom() atomEntry {
 	out := atomEntry{
-		ID:        urn(e.ref.UID),
+		ID:        e.id,
 		Title:     e.title,
 		Updated:   stamp(e.ref.Updated),
 		Published: stamp(e.ref.Published),
@@ -156,7 +156,7 @@ func renderJSONFeed(feed *document) ([]byte, error) {
 	}
 	for _, e := range feed.entries {
 		item := jsonItem{
-			ID:        urn(e.ref.UID),
+			ID:        e.id,
 			URL:       e.link,
 			Title:     e.title,
 			Text:      e.summary,

@@ -147,7 +147,7 @@ func (h *handler) describe(r *http.Request, source *v1alpha1.FeedSource, format 
 		return h.linkTo(r, "feeds", source.Namespace, source.Name+suffix)
 	}
 	return &document{
-		id:       urn(source.UID),
+		id:       urn(v1alpha1.OriginalUID(source)),
 		title:    title,
 		homePage: origin(source.Spec.URL),
 		self:     link(format.suffix),

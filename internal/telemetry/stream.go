@@ -216,7 +216,7 @@ func (s Stream) ItemRetried(item *v1alpha1.FeedItem, revived, forced bool, now t
 func (s Stream) ItemEnded(item *v1alpha1.FeedItem, now time.Time) {
 	ended := &line{
 		message: "Item processed", kind: TypeItemEnded, status: string(v1alpha1.HistorySuccess), at: now,
-		duration: &metav1.Duration{Duration: max(now.Sub(item.CreationTimestamp.Time), 0)}, reason: item.Status.Reason,
+		duration: &metav1.Duration{Duration: max(now.Sub(v1alpha1.Created(item).Time), 0)}, reason: item.Status.Reason,
 	}
 	if item.Status.Summary != nil {
 		ended.more = []any{"provider", item.Status.Summary.Provider}

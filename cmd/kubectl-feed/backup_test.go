@@ -1,0 +1,162 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
+)
+
+// kept is what a namespace holds that is saved: a source, an item of it that was posted, a destination, and what was seen and posted.
+func kept(t *testing.T, namespace string) {
+	t.Helper()
+	news := source(namespace, "news")
+	news.Spec.Destinations = []v1alpha1.DestinationReference{{Name: "press"}}
+	create(t, news)
+	press := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "press"}}
+	press.Spec.Mastodon = &v1alpha1.MastodonDestination{Server: "https://mastodon.example", SecretRef: v1alpha1.SecretReference{Name: "token"}}
+	item := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "news-1"}}
+	item.Spec.SourceRef, item.Spec.Title = v1alpha1.SourceReference{Name: "news", UID: news.UID}, "It rains"
+	item.Status.Phase, item.Status.Summary = v1alpha1.PhaseProcessed, &v1alpha1.Summary{Text: "It rains.", Provider: "me"}
+	item.Status.Deliveries = []v1alpha1.Delivery{{Destination: "press", State: v1alpha1.DeliveryDone, Key: "key", ID: "1", URL: "https://mastodon.example/1"}}
+	create(t, item)
+	memory := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "news-memory", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedSource", Name: "news", UID: news.UID, Controller: new(true),
+	}}}, Data: v1alpha1.FeedMemoryData{URLHash: "hash", GUIDs: "AAAAAAAAAAE="}}
+	for _, object := range []client.Object{press, memory, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "token"}, StringData: map[string]string{"accessToken": "RECOGNISABLE"},
+	}} {
+		if err := server.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// R6.2: a namespace is saved in a file that nobody else can read, without a Secret, and restored in another one; a second time nothing is written.
+func TestANamespaceIsSavedAndRestored(t *testing.T) {
+	t.Parallel()
+	from, to := server.Namespace(t), server.Namespace(t)
+	kept(t, from)
+	file := filepath.Join(t.TempDir(), "press.feeds")
+	code, out, said := feed(t, from, "", "backup", file, "--stopped")
+	if code != 0 || out != "" || !strings.Contains(said, "Saved 1 sources, 1 items, 1 destinations and 0 providers") ||
+		!strings.Contains(said, "Secret token is not in it, and needed by destination/press") {
+		t.Fatalf("ended with %d: %s%s", code, out, said)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(text), "RECOGNISABLE") {
+		t.Errorf("a secret is in the file, or %v", err)
+	}
+	if code, _, said := feed(t, from, "", "backup", file); code != 1 || !strings.Contains(said, "exists already") {
+		t.Errorf("a backup is written over: %d %s", code, said)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("files %v, %v", left, err)
+	}
+
+	if code, _, said := feed(t, from, "", "restore", file); code != 1 || !strings.Contains(said, "there is already: FeedDestination press, FeedSource news") {
+		t.Errorf("onto itself: %d %s", code, said)
+	}
+	code, out, said = feed(t, to, string(text), "restore", "-")
+	if code != 0 || !strings.Contains(out, "Restored 4 objects") || !strings.Contains(said, "Secret token is missing, and needed by destination/press") {
+		t.Fatalf("ended with %d: %s%s", code, out, said)
+	}
+	item, news := &v1alpha1.FeedItem{}, &v1alpha1.FeedSource{}
+	for _, object := range []client.Object{item, news} {
+		name := map[bool]string{true: "news-1", false: "news"}[object == client.Object(item)]
+		if err := server.Client.Get(t.Context(), client.ObjectKey{Namespace: to, Name: name}, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if item.Spec.SourceRef.UID != news.UID || !metav1.IsControlledBy(item, news) || item.Status.Deliveries[0].State != v1alpha1.DeliveryDone || news.Spec.Suspend {
+		t.Errorf("item %+v of source %+v", item, news)
+	}
+	if out := well(t, to, string(text), "restore", "-"); !strings.Contains(out, "Restored 0 objects") || !strings.Contains(out, "2 were there from before") {
+		t.Errorf("a second time: %s", out)
+	}
+}
+
+// R5.6, R6.2: who may view a namespace can save it. To restore takes more than to edit, which is said before anything is written.
+func TestWhoMaySaveAndRestore(t *testing.T) {
+	t.Parallel()
+	from, to := server.Namespace(t), server.Namespace(t)
+	kept(t, from)
+	file := filepath.Join(t.TempDir(), "press.feeds")
+	grant(t, from, "feeds_viewer_role.yaml", "viewer-"+from)
+	await(t, func() error {
+		if code, _, said := feed(t, from, "", "backup", file, "--stopped", "--as", "viewer-"+from); code != 0 {
+			return errors.New(said)
+		}
+		return nil
+	})
+	editor := "editor-" + to
+	grant(t, to, "feeds_editor_role.yaml", editor)
+	code, _, said := feed(t, to, "", "restore", file, "--as", editor)
+	if code != 1 || !strings.Contains(said, "update feeditems/status") || !strings.Contains(said, "--clusterrole feeds-restorer") {
+		t.Errorf("ended with %d: %s", code, said)
+	}
+	var sources v1alpha1.FeedSourceList
+	if err := server.Client.List(t.Context(), &sources, client.InNamespace(to)); err != nil || len(sources.Items) != 0 {
+		t.Errorf("%d sources, %v", len(sources.Items), err)
+	}
+	grant(t, to, "feeds_restorer_role.yaml", editor)
+	await(t, func() error {
+		code, _, said := feed(t, to, "", "restore", file, "--as", editor)
+		if code != 0 {
+			return errors.New(said)
+		}
+		if !strings.Contains(said, "Secret token is needed by destination/press; whether it is there could not be found out") {
+			t.Errorf("of a Secret that may not be read: %s", said)
+		}
+		return nil
+	})
+}
+
+// grant gives a user a role of config/rbac in a namespace.
+func grant(t *testing.T, namespace, file, user string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(apitest.ModuleRoot(t), "config", "rbac", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(text, role); err != nil {
+		t.Fatal(err)
+	}
+	role.Name, role.Labels = role.Name+"-"+namespace, nil
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	for _, object := range []client.Object{role, binding} {
+		if err := server.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// await waits until the API server has learned of a role.
+func await(t *testing.T, check func() error) {
+	t.Helper()
+	apitest.Eventually(t, func(context.Context) error { return check() })
+}
