@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/dashboard"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
@@ -91,7 +92,8 @@ func TestAPersonRetriesAnItemByThePage(t *testing.T) {
 	}
 	ending := make(chan struct{})
 	page := httptest.NewServer(dashboard.NewHandler(dashboard.Options{
-		Board: board, Live: w.manager.GetAPIReader(), Now: w.clock.Now, Actions: true, Reviews: server.Client,
+		Board: board, Live: w.manager.GetAPIReader(), Now: w.clock.Now, Passed: func() time.Duration { return apiclock.PassedBy(w.clock) },
+		Actions: true, Reviews: server.Client,
 		As: func(token string) (client.Client, error) {
 			config := rest.AnonymousClientConfig(server.Config)
 			config.BearerToken = token

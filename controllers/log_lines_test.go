@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
 )
 
@@ -57,7 +60,15 @@ func queueWorld(t *testing.T) (w *world, log *logged, provide func()) {
 func TestTheSizeOfTheQueueIsLoggedWhenItChanges(t *testing.T) {
 	t.Parallel()
 	log := &logged{}
-	shaky := &script{answer: failsFor(3, v1alpha1.CategoryUnknown)} // which is not repeated in place
+	var mended atomic.Bool
+	told := make(chan struct{}) // that there are three, before any of them fails
+	shaky := &script{answer: func(_ int, request provider.Request) (provider.Response, error) {
+		<-told
+		if !mended.Load() {
+			return provider.Response{}, failure.New(v1alpha1.CategoryUnknown, "", "It failed on purpose.") // which is not repeated in place
+		}
+		return written(request), nil
+	}}
 	w := scriptedWorld(t, map[string]*script{"shaky": shaky}, func(w *world) { w.log = zap.New(zap.WriteTo(log)) })
 	changed := func(size int) func(*logLine) bool {
 		return func(line *logLine) bool { return line.Message == "Queue size changed" && line.Size == size }
@@ -65,7 +76,17 @@ func TestTheSizeOfTheQueueIsLoggedWhenItChanges(t *testing.T) {
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 3)...)
 	w.source("news", web.FeedURL(), summarizedBy("shaky"))
+	tell := sync.OnceFunc(func() { close(told) })
+	t.Cleanup(tell) // whatever happens
 	w.untilLogged(log, "queue", 1, changed(3))
+	tell()
+	deferred := eachOf(3, inPhase(v1alpha1.PhaseDeferred, v1alpha1.ReasonAPIFailed))
+	w.untilItems("news", deferred)
+	for range 20 { // of which each has what has changed looked at, and of which one at least is after the cache has heard of it
+		w.clock.Step(time.Second)
+		w.untilItems("news", deferred)
+	}
+	mended.Store(true)
 	w.untilEnded("news", 3)
 	w.untilLogged(log, "queue", 1, changed(0))
 	last := -1

@@ -30,6 +30,7 @@ func traced(t *testing.T, collector *otlptest.Collector) (change func(*world), s
 	log := zap.New(zap.WriteTo(t.Output()))
 	sender, err := otlp.Start(t.Context(), otlp.Config{
 		Endpoint: collector.URL, Version: "test", PodNamespace: "feeds", PodName: "pod-1", Mask: func(text string) string { return text }, Log: log,
+		ShareBy: tracing.KeyNamespace,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 
 	"golang.org/x/net/netutil"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/dashboard"
 	"github.com/feed-operator/feed-operator/internal/redact"
 )
@@ -62,7 +62,7 @@ func isLoopback(host string) bool {
 const mostConnections = 4 * dashboard.MostViewers
 
 // addDashboard serves the web page, on every replica.
-func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now clock.PassiveClock) error {
+func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now *apiclock.Clock) error {
 	page := flags.pageFlags
 	if page.pageAddress == "0" {
 		return nil
@@ -73,7 +73,8 @@ func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now c
 		return err
 	}
 	options := dashboard.Options{
-		Board: board, Live: manager.GetAPIReader(), Now: now.Now, Actions: page.pageActions, Hosts: page.pageHosts, Writer: manager.GetClient(), Log: log,
+		Board: board, Live: manager.GetAPIReader(), Now: now.Now, Passed: now.Passed, Actions: page.pageActions, Hosts: page.pageHosts,
+		Writer: manager.GetClient(), Log: log,
 	}
 	if page.pageAuth {
 		options.Reviews, options.As = manager.GetClient(), writerFor(manager)

@@ -49,7 +49,7 @@ func forWhoMayGet(config *rest.Config, httpClient *http.Client, scheme *runtime.
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 			defer cancel()
-			of, err := known.Who(ctx, known.TokenOf(r))
+			of, err := known.Who(ctx, known.TokenOf(r), r.RemoteAddr)
 			may := false
 			if err == nil {
 				may, err = known.MayGet(ctx, of, r.URL.Path)

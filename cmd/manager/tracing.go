@@ -24,7 +24,7 @@ func startTracing(ctx context.Context, flags *flags) (*otlp.Sender, error) {
 	otlp.LogTo(log)
 	return otlp.Start(ctx, otlp.Config{
 		Endpoint: flags.otlpEndpoint, Version: version, PodNamespace: os.Getenv("POD_NAMESPACE"), PodName: os.Getenv("POD_NAME"),
-		Mask: redact.Log, Log: log,
+		Mask: redact.Log, Log: log, ShareBy: tracing.KeyNamespace,
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/flight"
 )
 
 const (
@@ -38,9 +39,12 @@ type Board struct {
 	stale   map[types.UID]bool
 	all     bool
 
-	mu     sync.Mutex // held while a snapshot is taken: who comes meanwhile gets the same
+	// taking has who comes while a snapshot is taken get the same, or the same error: while the cache is filled all wait together.
+	taking flight.Group[*Snapshot]
+	parts  map[types.UID]*part // of the latest; for who takes one alone
+
+	mu     sync.Mutex
 	latest *Snapshot
-	parts  map[types.UID]*part
 	began  time.Time
 	took   time.Duration
 
@@ -118,27 +122,41 @@ func (b *Board) tell() {
 
 // Current returns a snapshot that is a second old at most, or that nothing has changed since.
 func (b *Board) Current(ctx context.Context) (*Snapshot, error) {
+	if known := b.known(); known != nil {
+		return known, nil
+	}
+	return b.taking.Do(ctx, "", readTimeout, func(ctx context.Context) (*Snapshot, error) {
+		if known := b.known(); known != nil { // it was taken while this one came
+			return known, nil
+		}
+		b.changed.Store(false) // what changes from here on may not be in it
+		began := b.now()
+		latest, parts, err := take(ctx, b.cache, began, b.unchanged())
+		if err != nil {
+			b.doubt() // and wake nobody, who would only try again at once
+			b.changed.Store(true)
+			return nil, err
+		}
+		b.parts = parts
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.latest, b.began, b.took = latest, began, b.now().Sub(began)
+		return latest, nil
+	})
+}
+
+// known is the latest snapshot, if it is good still.
+func (b *Board) known() *Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	age := b.now().Sub(b.began)
 	if b.latest != nil && age >= 0 && (age < b.pause() || !b.changed.Load() && age < oldest) {
-		return b.latest, nil
+		return b.latest
 	}
-	b.changed.Store(false) // what changes from here on may not be in it
-	began := b.now()
-	ctx, cancel := context.WithTimeout(ctx, readTimeout) // while the cache is filled a read waits for it, and all others for this one
-	defer cancel()
-	latest, parts, err := take(ctx, b.cache, began, b.unchanged())
-	if err != nil {
-		b.doubt() // and wake nobody, who would only try again at once
-		b.changed.Store(true)
-		return nil, err
-	}
-	b.latest, b.parts, b.began, b.took = latest, parts, began, b.now().Sub(began)
-	return latest, nil
+	return nil
 }
 
-// unchanged are the items of the last snapshot that are right still. The lock is held.
+// unchanged are the items of the last snapshot that are right still.
 func (b *Board) unchanged() map[types.UID]*part {
 	b.hearing.Lock()
 	defer b.hearing.Unlock()

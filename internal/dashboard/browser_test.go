@@ -138,6 +138,28 @@ func TestABrowserSeesAnItemFailAndRetriesIt(t *testing.T) {
 	until(tab, t, "document.querySelector('#needs').innerText.includes('Nothing.')")
 }
 
+// R5.4: an item that is deleted while its page is open is said to be gone; what was there can be read still, and the next page is live again.
+func TestABrowserSaysThatAnItemIsGone(t *testing.T) {
+	t.Parallel()
+	press := aSource("news", "press")
+	w := newWorld(t, nil, press, anItem(press, "one", v1alpha1.PhaseFailed, because(v1alpha1.ReasonInvalidContent)))
+	tab, address := inBrowser(t, w)
+	do(tab, t, chromedp.Navigate(address+"/items/news/one"), chromedp.WaitVisible("#state.live"))
+	gone := w.item("news", "one")
+	if err := w.client.Delete(t.Context(), &gone); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Second)
+	until(tab, t, "document.getElementById('state').textContent === 'It is not there any more'")
+	if text := evaluate[string](tab, t, "document.querySelector('main').innerText"); !strings.Contains(text, "Title of one") {
+		t.Errorf("the page says: %s", text)
+	}
+	do(tab, t, chromedp.Navigate(address+"/"), chromedp.WaitVisible("#state.live"))
+	if text := evaluate[string](tab, t, "document.querySelector('#needs').innerText"); !strings.Contains(text, "Nothing.") {
+		t.Errorf("the overview says: %s", text)
+	}
+}
+
 // R5.4: in a real browser what strangers have written is text, and cannot reorder the page; nothing is blocked that the page itself needs.
 func TestABrowserShowsHostileTextAsText(t *testing.T) {
 	t.Parallel()

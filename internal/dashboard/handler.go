@@ -13,27 +13,33 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/feed-operator/feed-operator/internal/dashboard/flight"
 	"github.com/feed-operator/feed-operator/internal/dashboard/guard"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
+	"github.com/feed-operator/feed-operator/internal/dashboard/share"
 )
 
 //go:embed assets
 var assets embed.FS
 
 const (
-	// requestsAtOnce is how many pages are made at the same time; requestWait is how long one waits for its turn.
-	requestsAtOnce = 8
-	requestWait    = 5 * time.Second
+	// requestsAtOnce is how many pages are made at the same time, requestsOfOne how many of them for one tenant; requestWait is how long one waits for
+	// its turn.
+	requestsAtOnce, requestsOfOne = 8, 4
+	requestWait                   = 5 * time.Second
+	// tellInterval is how often the log is told at most that pages cannot be served: who looks can look often.
+	tellInterval = time.Minute
 	// reviewTimeout bounds all questions to the API server about one person.
 	reviewTimeout = 10 * time.Second
 	// makeTimeout bounds the making of a page: what is asked and read for it has bounds of its own.
@@ -47,8 +53,10 @@ type Options struct {
 	// Board is where the snapshots are; Live reads single items from the API server.
 	Board *Board
 	Live  client.Reader
-	// Now is the time of the operator.
-	Now func() time.Time
+	// Now is the time of the operator; Passed is how much time has passed since whenever, whatever any clock is set to: for so long answers of the API
+	// server about people are believed.
+	Now    func() time.Time
+	Passed func() time.Duration
 	// Actions lets people retry items, and suspend and resume sources.
 	Actions bool
 	// Writer writes what they press where nobody is asked who they are.
@@ -69,14 +77,17 @@ type handler struct {
 	whole  *wholeItems
 	door   *people.People // nil where nobody is asked
 	key    []byte         // of the forms
-	turns  chan struct{}
+	turns  *share.Places
 	pages  *expiring.LRUExpireCache
-	making singleflight.Group
+	making flight.Group[[]byte]
 	ending <-chan struct{}
 
 	entrance sync.Mutex
 	viewers  int
-	byPerson map[string]int
+	byTenant map[string]int
+
+	telling rate.Sometimes
+	untold  atomic.Int64 // since it was told last
 }
 
 // With --dashboard-auth, and --metrics-auth. What people press is written with their own tokens then, so that nothing more is needed for it.
@@ -90,11 +101,12 @@ type handler struct {
 func NewHandler(options Options, ending <-chan struct{}) http.Handler {
 	h := &handler{
 		Options: options, board: options.Board, whole: newWholeItems(options.Live, options.Now), key: make([]byte, 32), ending: ending,
-		turns: make(chan struct{}, requestsAtOnce), pages: expiring.NewLRUExpireCacheWithClock(mostPages, people.Clock(options.Now)), byPerson: map[string]int{},
+		turns: share.New(requestsAtOnce, requestsOfOne), pages: expiring.NewLRUExpireCacheWithClock(mostPages, people.Clock(options.Now)), byTenant: map[string]int{},
+		telling: rate.Sometimes{First: 1, Interval: tellInterval},
 	}
 	_, _ = rand.Read(h.key)
 	if options.Reviews != nil {
-		h.door = people.New(options.Reviews, options.Now)
+		h.door = people.New(options.Reviews, func() time.Time { return time.Unix(0, 0).Add(options.Passed()) })
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", http.HandlerFunc(h.asset))
@@ -124,17 +136,17 @@ func (h *handler) viewerOf(ctx context.Context, r *http.Request) (*people.Person
 	if h.door == nil {
 		return everybody, nil
 	}
-	return h.door.Who(ctx, h.door.TokenOf(r))
+	return h.door.Who(ctx, h.door.TokenOf(r), r.RemoteAddr)
 }
 
 // again asks anew who somebody is: their token may have been revoked.
-func (h *handler) again(ctx context.Context, of *people.Person) (*people.Person, error) {
+func (h *handler) again(r *http.Request, of *people.Person) (*people.Person, error) {
 	if h.door == nil {
 		return of, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
-	return h.door.Who(ctx, of.Token)
+	return h.door.Who(ctx, of.Token, r.RemoteAddr)
 }
 
 // see returns what somebody may see now.
@@ -181,8 +193,9 @@ func (h *handler) known(serve func(http.ResponseWriter, *http.Request, *people.P
 	}
 }
 
-// composer makes a page of what somebody may see.
-type composer func(*http.Request, *people.Person, Cut) (*page, error)
+// composer makes a page of what somebody may see. It asks the API server for whatever the page needs at first; what it returns then makes the page, and
+// waits for nobody.
+type composer func(*http.Request, *people.Person, Cut) (made func() *page, err error)
 
 // page serves what a function composes of what somebody may see. Whoever looks at the same, of the same snapshot, is sent the same.
 func (h *handler) page(compose composer) http.HandlerFunc {
@@ -209,51 +222,43 @@ func (h *handler) shared(r *http.Request, of *people.Person, compose composer) (
 	if err != nil {
 		return nil, err
 	}
-	id := strings.Join([]string{strconv.FormatInt(snapshot.Taken.UnixNano(), 36), people.FormToken(h.key, of), r.URL.RequestURI()}, " ")
+	// The moment at which a snapshot was taken depends on what happens in all namespaces: neither it, nor whether there is another one, is told.
+	now := h.Now().Truncate(time.Second)
+	id := strings.Join([]string{
+		strconv.FormatInt(snapshot.Taken.UnixNano(), 36), strconv.FormatInt(now.Unix(), 36), people.FormToken(h.key, of), r.URL.RequestURI(),
+	}, " ")
 	if kept, found := h.pages.Get(id); found {
 		if body, is := kept.([]byte); is {
 			return body, nil
 		}
 	}
-	made := h.making.DoChan(id, func() (any, error) { //nolint:contextcheck // it goes on without the first who asks
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), makeTimeout) // others wait for it too
-		defer cancel()
-		body, err := h.render(r.WithContext(ctx), of, snapshot, compose)
+	return h.making.Do(r.Context(), id, makeTimeout, func(ctx context.Context) ([]byte, error) {
+		body, err := h.render(r.WithContext(ctx), of, snapshot, now, compose)
 		if err == nil && len(body) <= mostPage {
 			h.pages.Add(id, body, pageKept)
 		}
 		return body, err
 	})
-	select {
-	case done := <-made:
-		body, _ := done.Val.([]byte)
-		return body, done.Err
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
-	}
 }
 
-// render makes a page. The place is given back before it is sent: a slow viewer holds none.
-func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot, compose composer) ([]byte, error) {
-	wait := time.NewTimer(requestWait)
-	defer wait.Stop()
-	select {
-	case h.turns <- struct{}{}:
-		defer func() { <-h.turns }()
-	case <-wait.C:
-		return nil, errCrowded
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
-	}
+// render makes a page. A place to make it is held neither while the API server is waited for, nor while the page is sent: a slow server, or viewer,
+// holds none.
+func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot, now time.Time, compose composer) ([]byte, error) {
 	cut, err := h.cut(r.Context(), of, snapshot)
 	if err != nil {
 		return nil, err
 	}
-	made, err := compose(r, of, cut)
+	makePage, err := compose(r, of, cut)
 	if err != nil {
 		return nil, err
 	}
-	made.Version, made.Now, made.Name = cut.Version(), cut.Taken, line(of.Name)
+	leave, err := h.turns.Take(r.Context(), of.Tenant(), requestWait)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	made := makePage()
+	made.Version, made.Now, made.Name = cut.Version(), now, line(of.Name)
 	made.Actions, made.Auth, made.Form, made.Path = h.Actions, h.door != nil, people.FormToken(h.key, of), r.URL.Path
 	made.Namespaces = cut.Namespaces()
 	if did := r.URL.Query().Get("did"); did != "" {
@@ -262,10 +267,7 @@ func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot,
 	return made.bytes()
 }
 
-var (
-	errNotFound = errors.New("there is nothing of that name, or it is not yours to see")
-	errCrowded  = errors.New("too many pages are being made")
-)
+var errNotFound = errors.New("there is nothing of that name, or it is not yours to see")
 
 // explain says what is wrong. What is about the inside of the operator goes to the log alone.
 func (h *handler) explain(w http.ResponseWriter, r *http.Request, err error) {
@@ -283,10 +285,13 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, err error) {
 		h.refuse(w, r, http.StatusForbidden, "The API server does not let you do that.")
 	case errors.As(err, &notStarted), errors.Is(err, context.DeadlineExceeded), meta.IsNoMatchError(err):
 		h.refuse(w, r, http.StatusServiceUnavailable, "The operator has just been started, and reads what there is. Load this page again in a moment.")
-	case errors.Is(err, errCrowded), errors.Is(err, people.ErrBusy):
+	case errors.Is(err, share.ErrCrowded), errors.Is(err, people.ErrBusy):
 		h.refuse(w, r, http.StatusServiceUnavailable, "Too many requests at once. Load this page again in a moment.")
 	default:
-		h.Log.Error(err, "Page not served", "path", r.URL.Path)
+		h.untold.Add(1)
+		h.telling.Do(func() {
+			h.Log.Error(err, "Page not served", "path", line(r.URL.Path), "times", h.untold.Swap(0))
+		})
 		h.refuse(w, r, http.StatusServiceUnavailable, "The API server does not answer, or not as it should. The operator's log says more.")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
@@ -63,15 +64,22 @@ func TestWhatNeedsAPersonIsNamedFirst(t *testing.T) {
 func TestTheChartCountsWhatHasEndedInEachHour(t *testing.T) {
 	t.Parallel()
 	press := aSource("news", "press")
-	w := newWorld(t, nil, press,
-		anItem(press, "now", v1alpha1.PhaseProcessed, checked(0)), anItem(press, "just", v1alpha1.PhaseFailed, checked(time.Minute)),
+	objects := []client.Object{
+		press, anItem(press, "now", v1alpha1.PhaseProcessed, checked(0)), anItem(press, "just", v1alpha1.PhaseFailed, checked(time.Minute)),
 		anItem(press, "same", v1alpha1.PhaseProcessed, checked(59*time.Minute)), anItem(press, "yesterday", v1alpha1.PhaseProcessed, checked(23*time.Hour)),
-		anItem(press, "before", v1alpha1.PhaseProcessed, checked(24*time.Hour)), anItem(press, "waits", v1alpha1.PhaseDeferred, checked(0)))
+		anItem(press, "before", v1alpha1.PhaseProcessed, checked(24*time.Hour)), anItem(press, "waits", v1alpha1.PhaseDeferred, checked(0)),
+	}
+	w := newWorld(t, nil, objects...)
 	page := w.see("/")
 	page.has("3 processed", "1 failed", "12:00–13:00 UTC: 1 processed, 0 failed", "11:00–12:00 UTC: 1 processed, 1 failed", "13:00–14:00 UTC: 1 processed, 0 failed",
 		"By when the items that there are now have ended")
-	again := newWorld(t, nil, press, anItem(press, "now", v1alpha1.PhaseProcessed, checked(0)))
-	again.see("/").has("1 processed", "0 failed")
+	chart := regexp.MustCompile(`(?s)<svg class="chart".*?</svg>`)
+	again := newWorld(t, nil, objects...) // another process
+	if was, is := chart.FindString(page.Body.String()), chart.FindString(again.see("/").Body.String()); was == "" || was != is {
+		t.Errorf("after a restart the chart is\n%s\nand was\n%s", is, was)
+	}
+	w.pass(time.Hour)
+	w.see("/").has("2 processed", "1 failed", "12:00–13:00 UTC: 1 processed, 0 failed", "13:00–14:00 UTC: 0 processed, 0 failed")
 }
 
 // R5.4: items are found by title, phase, reason, source and namespace; all of that is in the address, and so are the pages.

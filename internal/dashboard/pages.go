@@ -91,10 +91,12 @@ func (p *page) bytes() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (h *handler) overview(_ *http.Request, _ *people.Person, cut Cut) (*page, error) {
-	return &page{
-		kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: newChart(cut.Trend(), cut.Taken),
-		Providers: cut.Providers(), Destinations: cut.Destinations(), Recent: cut.Recent(recent), Sources: cut.Sources(),
+func (h *handler) overview(_ *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
+	return func() *page {
+		return &page{
+			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: newChart(cut.Trend(), cut.Taken),
+			Providers: cut.Providers(), Destinations: cut.Destinations(), Recent: cut.Recent(recent), Sources: cut.Sources(),
+		}
 	}, nil
 }
 
@@ -134,9 +136,11 @@ func (q Query) Any() bool {
 	return q != Query{}
 }
 
-func (h *handler) items(r *http.Request, _ *people.Person, cut Cut) (*page, error) {
-	query := queryOf(r.URL.Query())
-	return &page{kind: "items", Title: "Items", Query: query, Found: cut.Find(query), Choices: choicesOf(cut, query)}, nil
+func (h *handler) items(r *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
+	return func() *page {
+		query := queryOf(r.URL.Query())
+		return &page{kind: "items", Title: "Items", Query: query, Found: cut.Find(query), Choices: choicesOf(cut, query)}
+	}, nil
 }
 
 func choicesOf(cut Cut, query Query) choices {
@@ -155,31 +159,41 @@ func choicesOf(cut Cut, query Query) choices {
 	return offered
 }
 
-func (h *handler) sources(_ *http.Request, _ *people.Person, cut Cut) (*page, error) {
-	return &page{kind: "sources", Title: "Sources", Sources: cut.Sources()}, nil
+func (h *handler) sources(_ *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
+	return func() *page { return &page{kind: "sources", Title: "Sources", Sources: cut.Sources()} }, nil
 }
 
-func (h *handler) source(r *http.Request, of *people.Person, cut Cut) (*page, error) {
+func (h *handler) source(r *http.Request, of *people.Person, cut Cut) (func() *page, error) {
 	source, found := cut.Source(r.PathValue("namespace"), r.PathValue("name"))
 	if !found {
 		return nil, errNotFound
 	}
 	may, err := h.may(r.Context(), of, "feedsources", source.Namespace)
-	query := Query{Namespace: source.Namespace, Source: source.Name}
-	return &page{kind: "source", Title: source.Name, Source: source, Query: query, Found: cut.Find(query), May: may}, err
+	if err != nil {
+		return nil, err
+	}
+	return func() *page {
+		query := Query{Namespace: source.Namespace, Source: source.Name}
+		return &page{kind: "source", Title: source.Name, Source: source, Query: query, Found: cut.Find(query), May: may}
+	}, nil
 }
 
-func (h *handler) item(r *http.Request, of *people.Person, cut Cut) (*page, error) {
+func (h *handler) item(r *http.Request, of *people.Person, cut Cut) (func() *page, error) {
 	item, found := cut.Item(r.PathValue("namespace"), r.PathValue("name"))
 	if !found {
 		return nil, errNotFound
 	}
-	whole, err := h.whole.of(r.Context(), item)
+	whole, err := h.whole.of(r.Context(), of.Tenant(), item)
 	if err != nil {
 		return nil, err
 	}
 	may, err := h.may(r.Context(), of, "feeditems", item.Namespace)
-	return &page{kind: "item", Title: item.Shown(), Item: item, Whole: viewOf(whole), May: may}, err
+	if err != nil {
+		return nil, err
+	}
+	return func() *page {
+		return &page{kind: "item", Title: item.Shown(), Item: item, Whole: viewOf(whole), May: may}
+	}, nil
 }
 
 // wholeView is an item as its page shows it.

@@ -50,7 +50,7 @@ func (h *handler) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
-	if _, err := h.door.Who(ctx, token); errors.Is(err, people.ErrSignIn) {
+	if _, err := h.door.Who(ctx, token, r.RemoteAddr); errors.Is(err, people.ErrSignIn) {
 		h.askAgain(w, r, "The API server does not know this token, or it has expired.")
 		return
 	} else if err != nil {

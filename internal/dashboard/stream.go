@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// MostViewers is how many pages are told of changes at the same time; mostOfOne how many of them may be of one person.
+	// MostViewers is how many pages are told of changes at the same time; mostOfOne how many of them may be of one person, or of
+	// the ServiceAccounts of one namespace.
 	MostViewers = 64
 	mostOfOne   = 16
 	// heartbeat is how often a viewer is written to at least. One that has gone is known by it, and one who may not look any more.
@@ -25,17 +26,18 @@ const (
 func (h *handler) enter(of *people.Person) (leave func()) {
 	h.entrance.Lock()
 	defer h.entrance.Unlock()
-	if h.viewers >= MostViewers || of.Name != "" && h.byPerson[of.Name] >= mostOfOne {
+	tenant := of.Tenant()
+	if h.viewers >= MostViewers || tenant != "" && h.byTenant[tenant] >= mostOfOne {
 		return nil
 	}
 	h.viewers++
-	h.byPerson[of.Name]++
+	h.byTenant[tenant]++
 	return func() {
 		h.entrance.Lock()
 		defer h.entrance.Unlock()
 		h.viewers--
-		if h.byPerson[of.Name]--; h.byPerson[of.Name] == 0 {
-			delete(h.byPerson, of.Name)
+		if h.byTenant[tenant]--; h.byTenant[tenant] == 0 {
+			delete(h.byTenant, tenant)
 		}
 	}
 }
@@ -51,8 +53,8 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, of *people.Pers
 	leave := h.enter(of)
 	if leave == nil {
 		w.Header().Set("Retry-After", "30")
-		h.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being kept up to date already, or %d of yours. This one shows what was "+
-			"when it was loaded: load it again to see what has changed.", MostViewers, mostOfOne))
+		h.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being kept up to date already, or %d of yours, or of the ServiceAccounts "+
+			"of your namespace. This one shows what was when it was loaded: load it again to see what has changed.", MostViewers, mostOfOne))
 		return
 	}
 	defer leave()
@@ -92,7 +94,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, of *people.Pers
 			return
 		case <-next:
 		case <-beat.C:
-			if of, err = h.again(r.Context(), of); err != nil {
+			if of, err = h.again(r, of); err != nil {
 				return
 			}
 			if err := write(": still there\n\n"); err != nil {

@@ -50,10 +50,14 @@ type world struct {
 	board   *Board
 	handler http.Handler
 	log     *bytes.Buffer
+	// reviewing is called before a question about people is answered, if it is set.
+	reviewing func(client.Object) error
 
 	mu sync.Mutex
 	// now is the time of the operator.
 	now time.Time
+	// passed is how much time has passed, whatever the clock says.
+	passed time.Duration
 	// may says what the holders of tokens may do, such as "list feeditems a": "*" in place of the namespace is for all.
 	may map[string][]string
 	// asked are the requests to the API server, by what they are.
@@ -67,10 +71,16 @@ func (w *world) time() time.Time {
 	return w.now
 }
 
+func (w *world) hasPassed() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.passed
+}
+
 // pass has time pass, so that the next look is at what there is then.
 func (w *world) pass(d time.Duration) {
 	w.mu.Lock()
-	w.now = w.now.Add(d)
+	w.now, w.passed = w.now.Add(d), w.passed+d
 	w.mu.Unlock()
 	w.board.Changed()
 }
@@ -96,7 +106,7 @@ func newWorld(t *testing.T, change func(*Options), objects ...client.Object) *wo
 	}
 	w.client = building.Build()
 	w.board = NewBoard(w.client, w.time)
-	options := Options{Board: w.board, Live: w.client, Now: w.time, Writer: w.client, Log: logr.Discard()}
+	options := Options{Board: w.board, Live: w.client, Now: w.time, Passed: w.hasPassed, Writer: w.client, Log: logr.Discard()}
 	if change != nil {
 		change(&options)
 	}
@@ -139,8 +149,14 @@ func (w *world) allows(token, what string) bool {
 	return slices.Contains(w.may[token], verb+" "+namespace) || slices.Contains(w.may[token], verb+" *")
 }
 
-// review answers the questions that the API server is asked about people. The name of a person is "user of" their token.
+// review answers the questions that the API server is asked about people. The name of a person is "user of" their token, but for that of a
+// ServiceAccount.
 func (w *world) review(ctx context.Context, to client.WithWatch, object client.Object, options ...client.CreateOption) error {
+	if w.reviewing != nil {
+		if err := w.reviewing(object); err != nil {
+			return err
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch review := object.(type) {
@@ -148,6 +164,9 @@ func (w *world) review(ctx context.Context, to client.WithWatch, object client.O
 		w.asked["token"]++
 		if _, known := w.may[review.Spec.Token]; known {
 			review.Status.Authenticated, review.Status.User.Username = true, "user of "+review.Spec.Token
+			if strings.HasPrefix(review.Spec.Token, "system:serviceaccount:") {
+				review.Status.User.Username = review.Spec.Token
+			}
 		}
 		return nil
 	case *authorizationv1.SubjectAccessReview:
@@ -177,7 +196,7 @@ type answer struct {
 	tree *html.Node
 }
 
-// ask sends a request as a browser does; headers come in pairs.
+// ask sends a request as a browser does; headers come in pairs, and "from" is the address that it comes from.
 func (w *world) ask(method, path string, form url.Values, headers ...string) answer {
 	w.t.Helper()
 	var body string
@@ -190,11 +209,14 @@ func (w *world) ask(method, path string, form url.Values, headers ...string) ans
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	for i := 0; i < len(headers); i += 2 {
-		if headers[i] == "Host" {
+		switch headers[i] {
+		case "Host":
 			request.Host = headers[i+1]
-			continue
+		case "from":
+			request.RemoteAddr = headers[i+1]
+		default:
+			request.Header.Add(headers[i], headers[i+1])
 		}
-		request.Header.Add(headers[i], headers[i+1])
 	}
 	recorder := httptest.NewRecorder()
 	w.handler.ServeHTTP(recorder, request)

@@ -28,14 +28,20 @@ type discreet struct {
 	next sdktrace.SpanExporter
 	mask func(string) string
 	log  logr.Logger
+	// left is told which spans wait no longer, and says how many there was no room for.
+	left func([]sdktrace.ReadOnlySpan) (dropped int)
 
-	mu   sync.Mutex
-	told seldom
-	lost int
+	mu     sync.Mutex
+	told   seldom
+	fails  bool
+	lost   int // since it fails
+	noRoom int // while it does not
+	full   seldom
 }
 
 // ExportSpans implements sdktrace.SpanExporter. Its error is nil: who waits for nothing need not know, and the SDK would log it each time.
 func (d *discreet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	dropped := d.left(spans)
 	clean := make([]sdktrace.ReadOnlySpan, 0, len(spans))
 	for _, span := range spans {
 		clean = append(clean, masked{span, d.mask})
@@ -45,12 +51,18 @@ func (d *discreet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	defer d.mu.Unlock()
 	switch {
 	case err != nil:
-		if d.lost += len(spans); d.told.may(time.Now()) {
+		d.fails = true
+		if d.lost += len(spans) + dropped; d.told.may(time.Now()) {
 			d.log.Info("Traces not sent", "severity", "warning", "lost", d.lost, "error", shortened(err))
 		}
-	case d.lost > 0:
-		d.log.Info("Traces sent again", "lost", d.lost)
-		d.lost = 0
+	case d.fails:
+		d.log.Info("Traces sent again", "lost", d.lost+dropped)
+		d.fails, d.lost = false, 0
+	default:
+		if d.noRoom += dropped; d.noRoom > 0 && d.full.may(time.Now()) {
+			d.log.Info("Traces dropped: there is no room for more", "severity", "warning", "lost", d.noRoom)
+			d.noRoom = 0
+		}
 	}
 	return nil
 }

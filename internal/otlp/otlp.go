@@ -37,6 +37,9 @@ type Config struct {
 	// Mask masks what must not get out, in every text.
 	Mask func(string) string
 	Log  logr.Logger
+	// ShareBy is the attribute by whose values the spans that wait share the room for them; empty has none of them share. A span within another one gets
+	// it from that.
+	ShareBy attribute.Key
 }
 
 // Sender sends spans. Nil sends none.
@@ -71,9 +74,12 @@ func Start(ctx context.Context, config Config) (*Sender, error) {
 	if limits.AttributeValueLengthLimit < 0 {
 		limits.AttributeValueLengthLimit = maxValue
 	}
+	waiting := &fair{by: config.ShareBy, room: queueSize(), waiting: map[string]int{}}
+	waiting.SpanProcessor = sdktrace.NewBatchSpanProcessor(
+		&discreet{next: exporter, mask: config.Mask, log: config.Log, left: waiting.leave}, sdktrace.WithMaxQueueSize(waiting.room),
+	)
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(&discreet{next: exporter, mask: config.Mask, log: config.Log}),
-		sdktrace.WithResource(described), sdktrace.WithRawSpanLimits(limits),
+		sdktrace.WithSpanProcessor(waiting), sdktrace.WithResource(described), sdktrace.WithRawSpanLimits(limits),
 	)
 	return &Sender{provider, config.Log, flushTimeout}, nil
 }

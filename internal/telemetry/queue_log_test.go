@@ -10,12 +10,14 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -140,6 +142,32 @@ func TestAThousandItemsAreFewLines(t *testing.T) {
 	}, o.said(1)); diff != "" {
 		t.Errorf("at the end (-want +got):\n%s", diff)
 	}
+}
+
+// R5.5: a size that is what it was is not told again, though items have failed, or have come and gone.
+func TestASizeThatHasNotChangedIsNotTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		queue := telemetry.NewQueueLog(clock.RealClock{}, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+		o := &office{t: t, queue: queue}
+		o.open()
+		for i := range 3 {
+			queue.OnAdd(itemOf("press", i, v1alpha1.PhaseUnprocessed), false)
+		}
+		time.Sleep(2 * time.Second)
+		for range 5 {
+			o.move("press", 0, v1alpha1.PhaseUnprocessed, v1alpha1.PhaseDeferred)
+			o.move("press", 0, v1alpha1.PhaseDeferred, v1alpha1.PhaseUnprocessed)
+			queue.OnAdd(itemOf("press", 9, v1alpha1.PhaseUnprocessed), false)
+			queue.OnDelete(itemOf("press", 9, v1alpha1.PhaseUnprocessed))
+			time.Sleep(2 * time.Second)
+		}
+		o.stop()
+		if diff := cmp.Diff([]string{`"level"=0 "msg"="Queue size changed" "size"=3 "unprocessed"=3 "deferred"=0 "pending"=0`}, lines); diff != "" {
+			t.Errorf("lines (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // R5.5: a source whose last item has ended, or is deleted, has an empty queue; one that got another item

@@ -27,9 +27,11 @@ const (
 	spanLookUp    = "look up"
 )
 
+// KeyNamespace is the attribute that says in which namespace something is done.
+const KeyNamespace = attribute.Key("feed_operator.namespace")
+
 // Attributes that the conventions have no names for.
 const (
-	keyNamespace   = attribute.Key("feed_operator.namespace")
 	keyItem        = attribute.Key("feed_operator.item.name")
 	keyItemUID     = attribute.Key("feed_operator.item.uid")
 	keyRetries     = attribute.Key("feed_operator.item.retries")
@@ -65,7 +67,7 @@ func (t *Tracer) Attempt(ctx context.Context, item *v1alpha1.FeedItem) (context.
 		return ctx, Span{}
 	}
 	ctx, span := t.spans.Start(ctx, spanAttempt, trace.WithNewRoot(), trace.WithLinks(t.linksTo(item.UID)...), trace.WithAttributes(
-		keyNamespace.String(item.Namespace), keyItem.String(item.Name), keyItemUID.String(string(item.UID)),
+		KeyNamespace.String(item.Namespace), keyItem.String(item.Name), keyItemUID.String(string(item.UID)),
 		keySource.String(item.Spec.SourceRef.Name), keyRetries.Int64(int64(item.Status.RetryCount)),
 	))
 	if known := span.SpanContext(); known.IsSampled() {
@@ -80,7 +82,7 @@ func (t *Tracer) Batch(ctx context.Context, destination *v1alpha1.FeedDestinatio
 		return ctx, Span{}
 	}
 	ctx, span := t.spans.Start(ctx, spanBatch, trace.WithNewRoot(), trace.WithLinks(t.linksTo(items...)...), trace.WithAttributes(
-		keyNamespace.String(destination.Namespace), keyDestination.String(destination.Name), keyBatchItems.Int(len(items)),
+		KeyNamespace.String(destination.Namespace), keyDestination.String(destination.Name), keyBatchItems.Int(len(items)),
 	))
 	return ctx, Span{span}
 }

@@ -17,7 +17,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -28,9 +30,11 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	expiring "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/flight"
 )
 
 const (
@@ -46,8 +50,13 @@ const (
 	mostIdentities, mostPermissions = 1000, 20_000
 	// reviewsAtOnce is how many questions about the namespaces of one person are asked at the same time.
 	reviewsAtOnce = 8
-	// Tokens that nobody has shown before are asked about so often at most: whoever reaches the page can make them up.
-	NewTokensPerSecond, NewTokensAtOnce = 5, 20
+	// Tokens that nobody has shown before are asked about so often at most, of one address and of all: whoever reaches the page can make them up.
+	NewTokensPerSecond, NewTokensAtOnce       = 5, 20
+	allNewTokensPerSecond, allNewTokensAtOnce = 8 * NewTokensPerSecond, 8 * NewTokensAtOnce
+	// mostAddresses is how many addresses are told apart by that.
+	mostAddresses = 1000
+	// askTimeout bounds one question to the API server, for which all wait who want to know the same.
+	askTimeout = 10 * time.Second
 )
 
 var (
@@ -67,26 +76,48 @@ type Person struct {
 	extra  map[string]authorizationv1.ExtraValue
 }
 
+// serviceAccount begins the names of ServiceAccounts, as the API server makes them: system:serviceaccount:NAMESPACE:NAME.
+const serviceAccount = "system:serviceaccount:"
+
+// Tenant is who shares what there is too little of for everybody: a person, or all ServiceAccounts of a namespace. Who may make one in a namespace
+// can make many.
+func (p *Person) Tenant() string {
+	if rest, is := strings.CutPrefix(p.Name, serviceAccount); is {
+		namespace, _, _ := strings.Cut(rest, ":")
+		return serviceAccount + namespace
+	}
+	return p.Name
+}
+
 // People knows who may see and do what.
 type People struct {
 	reviews     client.Client // creates TokenReviews and SubjectAccessReviews
-	key         [32]byte      // of the cookies; of this process only
+	now         func() time.Time
+	key         [32]byte // of the cookies; of this process only
 	identities  *expiring.LRUExpireCache
 	permissions *expiring.LRUExpireCache
 	// Tokens that nobody has shown before are asked about seldom; those that were good within the last hour whenever it is time to.
 	unknown  *rate.Limiter
 	familiar *expiring.LRUExpireCache
+	// addresses are where they come from: one that makes tokens up keeps out nobody who comes from elsewhere.
+	making    sync.Mutex
+	addresses *lru.Cache
+	// identifying and allowing have those who want to know the same ask once.
+	identifying flight.Group[*Person]
+	allowing    flight.Group[bool]
 }
 
-// New returns what asks an API server.
+// New returns what asks an API server. Now has to go on whatever clocks are set to: an answer would be believed for a day where one is set back by that.
 func New(reviews client.Client, now func() time.Time) *People {
 	clock := Clock(now)
 	p := &People{
 		reviews:     reviews,
+		now:         now,
 		identities:  expiring.NewLRUExpireCacheWithClock(mostIdentities, clock),
 		permissions: expiring.NewLRUExpireCacheWithClock(mostPermissions, clock),
-		unknown:     rate.NewLimiter(NewTokensPerSecond, NewTokensAtOnce),
+		unknown:     rate.NewLimiter(allNewTokensPerSecond, allNewTokensAtOnce),
 		familiar:    expiring.NewLRUExpireCacheWithClock(mostIdentities, clock),
+		addresses:   lru.New(mostAddresses),
 	}
 	_, _ = rand.Read(p.key[:]) // never fails: crypto/rand
 	return p
@@ -146,8 +177,31 @@ func (p *People) sealing() cipher.AEAD {
 	return sealing
 }
 
-// Who asks the API server whose token it is.
-func (p *People) Who(ctx context.Context, token string) (*Person, error) {
+// limitOf is how often tokens that nobody has shown before are asked about which come from an address, as http.Request.RemoteAddr has it. All that a
+// network has of IPv6 are one address: whoever has one there has many.
+func (p *People) limitOf(from string) *rate.Limiter {
+	host, _, err := net.SplitHostPort(from)
+	if err != nil {
+		host = from
+	}
+	if address, err := netip.ParseAddr(host); err == nil && address.Is6() && !address.Is4In6() {
+		network, _ := address.WithZone("").Prefix(64)
+		host = network.String()
+	}
+	p.making.Lock()
+	defer p.making.Unlock()
+	if known, found := p.addresses.Get(host); found {
+		if limit, is := known.(*rate.Limiter); is {
+			return limit
+		}
+	}
+	limit := rate.NewLimiter(NewTokensPerSecond, NewTokensAtOnce)
+	p.addresses.Add(host, limit)
+	return limit
+}
+
+// Who asks the API server whose token it is that was sent from an address.
+func (p *People) Who(ctx context.Context, token, from string) (*Person, error) {
 	if token == "" {
 		return nil, ErrSignIn
 	}
@@ -162,9 +216,16 @@ func (p *People) Who(ctx context.Context, token string) (*Person, error) {
 		}
 		return nil, ErrSignIn
 	}
-	if _, good := p.familiar.Get(id); !good && !p.unknown.Allow() {
-		return nil, ErrBusy
-	}
+	return p.identifying.Do(ctx, id, askTimeout, func(ctx context.Context) (*Person, error) {
+		if _, good := p.familiar.Get(id); !good && (!p.limitOf(from).AllowN(p.now(), 1) || !p.unknown.AllowN(p.now(), 1)) {
+			return nil, ErrBusy
+		}
+		return p.review(ctx, token, id)
+	})
+}
+
+// review asks the API server whose token it is, and keeps the answer.
+func (p *People) review(ctx context.Context, token, id string) (*Person, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := p.reviews.Create(ctx, review); err != nil {
 		return nil, fmt.Errorf("ask the API server whose token it is: %w", err)
@@ -211,13 +272,15 @@ func (p *People) ask(ctx context.Context, of *Person, about authorizationv1.Subj
 		return allowed, nil
 	}
 	about.User, about.Groups, about.UID, about.Extra = of.Name, of.groups, of.uid, of.extra
-	review := &authorizationv1.SubjectAccessReview{Spec: about}
-	if err := p.reviews.Create(ctx, review); err != nil {
-		return false, fmt.Errorf("ask the API server what %s may do: %w", of.Name, err)
-	}
-	allowed := review.Status.Allowed && !review.Status.Denied
-	p.permissions.Add(id, allowed, permissionKept)
-	return allowed, nil
+	return p.allowing.Do(ctx, id, askTimeout, func(ctx context.Context) (bool, error) {
+		review := &authorizationv1.SubjectAccessReview{Spec: about}
+		if err := p.reviews.Create(ctx, review); err != nil {
+			return false, fmt.Errorf("ask the API server what %s may do: %w", of.Name, err)
+		}
+		allowed := review.Status.Allowed && !review.Status.Denied
+		p.permissions.Add(id, allowed, permissionKept)
+		return allowed, nil
+	})
 }
 
 // Sees returns the namespaces, of those that there are, in which a person may list FeedItems.

@@ -1,0 +1,54 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package share
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// R5.4: a place is waited for and given back; nobody has more than their share, and who does not wait any longer has none.
+func TestPlacesAreShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		of := New(3, 2)
+		take := func(tenant string) func() {
+			leave, err := of.Take(t.Context(), tenant, time.Second)
+			if err != nil && !errors.Is(err, ErrCrowded) {
+				t.Error(err)
+			}
+			return leave
+		}
+		first, second := take("a"), take("a")
+		if take("a") != nil {
+			t.Error("it has more than its share")
+		}
+		third := take("b")
+		if third == nil || take("") != nil {
+			t.Error("there are fewer or more places than three")
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := of.Take(gone, "c", time.Second); !errors.Is(err, context.Canceled) {
+			t.Errorf("who has gone: %v", err)
+		}
+		waits := make(chan func())
+		go func() { waits <- take("c") }()
+		synctest.Wait()
+		first()
+		last := <-waits
+		if last == nil {
+			t.Fatal("what is given back is not taken")
+		}
+		for _, leave := range []func(){second, third, last} {
+			leave()
+		}
+		if len(of.shares) > 0 {
+			t.Errorf("it remembers %d tenants who need nothing", len(of.shares))
+		}
+	})
+}
