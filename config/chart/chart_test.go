@@ -302,3 +302,28 @@ func installs(t *testing.T, name, values, known, reach string) {
 		}
 	}
 }
+
+// R6.2: who has installed by kubectl apply -k goes on with Helm as docs/installing.md says, and keeps the kinds and all that is of them.
+func TestAnInstallationMovesToHelm(t *testing.T) {
+	t.Parallel()
+	text, reach := kustomized(t, "default"), kubeconfig(t)
+	file := filepath.Join(t.TempDir(), "install.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := kubectl(t, "apply", "--server-side", "--force-conflicts", "-f", file); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	move := []string{"install", "feed-operator", ".", "--namespace=" + home, "--kubeconfig=" + reach, "--take-ownership", "--force-conflicts"}
+	if _, err := tooltest.Try(t, "helm", "", move...); err == nil || !strings.Contains(err.Error(), "immutable") {
+		t.Errorf("the Deployment of the other way can be taken over as well: %v", err)
+	}
+	if out, err := kubectl(t, "delete", "deployment", "feed-operator-manager", "--namespace="+home); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tooltest.Run(t, "helm", append([]string{"upgrade", "--install"}, move[1:]...)...)
+	if out, err := kubectl(t, "get", "services,deployments", "--namespace="+home, "-o", "jsonpath={.items[*].metadata.labels.app\\.kubernetes\\.io/managed-by}"); err != nil ||
+		out != "Helm Helm Helm" {
+		t.Errorf("%s, %v", out, err)
+	}
+}

@@ -6,17 +6,20 @@ package chart_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
@@ -40,9 +43,11 @@ func TestTheOperatorWorksWithItsPermissionsAlone(t *testing.T) {
 	for _, in := range []string{theirs, others} {
 		feeds[in] = feedtest.New(t)
 		feeds[in].List(feeds[in].Entries("news", 1)...)
-		source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: "news"}, Spec: v1alpha1.FeedSourceSpec{URL: feeds[in].FeedURL()}}
-		if err := server.Client.Create(t.Context(), source); err != nil {
-			t.Fatal(err)
+		for name, url := range map[string]string{"news": feeds[in].FeedURL(), "broken": feeds[in].URL + "/missing.xml"} {
+			source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: name}, Spec: v1alpha1.FeedSourceSpec{URL: url}}
+			if err := server.Client.Create(t.Context(), source); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	processed := func(in string) {
@@ -53,6 +58,13 @@ func TestTheOperatorWorksWithItsPermissionsAlone(t *testing.T) {
 			}
 			if len(items.Items) != 1 || items.Items[0].Status.Phase != v1alpha1.PhaseProcessed {
 				return fmt.Errorf("%d items, %+v", len(items.Items), items.Items)
+			}
+			said := &eventsv1.EventList{}
+			if err := server.Client.List(ctx, said, client.InNamespace(in)); err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(said.Items, func(event eventsv1.Event) bool { return event.Regarding.Name == "broken" }) {
+				return errors.New("nobody is told that a feed is broken")
 			}
 			return nil
 		})
