@@ -104,7 +104,8 @@ lint: $(GOLANGCI_LINT) ## Lint
 
 .PHONY: verify
 verify: generate summaries ## Check that generated files, go.mod and go.sum are up to date, and that the base image is named by digest
-	@unpinned="$$(grep -iE '^ *(defaultBaseImage|[^ ]+/[^ ]+):' .ko.yaml | grep -vE '@sha256:[0-9a-f]{64}$$')"; if [ -n "$$unpinned" ]; then \
+	@unpinned="$$(grep -E '^ *(defaultBaseImage|[^ ]+/[^ ]+):' .ko.yaml | grep -vE '@sha256:[0-9a-f]{64}$$' || \
+		grep -q '^defaultBaseImage: ' .ko.yaml || echo 'defaultBaseImage, which .ko.yaml lacks')"; if [ -n "$$unpinned" ]; then \
 		echo "These images are not named by digest (docs/development.md says how):"; echo "$$unpinned"; exit 1; fi
 	@changed="$$(git status --porcelain -- $(GENERATED))"; if [ -n "$$changed" ]; then \
 		echo "These files are not what 'make generate' and 'make summaries' make, or are not committed:"; echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; fi

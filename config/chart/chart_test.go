@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,13 +136,9 @@ func namespace(t *testing.T, name string) {
 	}
 }
 
-var monitoringOnce sync.Mutex
-
 // withMonitoring installs the kinds of the Prometheus Operator.
 func withMonitoring(t *testing.T) {
 	t.Helper()
-	monitoringOnce.Lock()
-	defer monitoringOnce.Unlock()
 	folder := tooltest.Need(t, "monitoring-crds")
 	if _, err := envtest.InstallCRDs(server.Config, envtest.CRDInstallOptions{Paths: []string{folder}, ErrorIfPathMissing: true}); err != nil {
 		t.Fatal(err)
