@@ -35,19 +35,10 @@ var server *apitest.Server
 
 func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
 
-// aRelease is one of this repository, but for the programs: they only say their version, so that they are built in a moment.
-func aRelease(t *testing.T, image, given string) *release {
+// repository is this one, but for the programs: they only say their version, so that they are built in a moment.
+func repository(t *testing.T) string {
 	t.Helper()
-	v, err := parseVersion(given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	of := apitest.ModuleRoot(t)
-	root := t.TempDir()
-	r := &release{root: root, into: filepath.Join(root, "dist"), image: image, version: v, made: time.Unix(1_800_000_000, 0).UTC()}
-	if err := os.Mkdir(r.into, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	of, root := apitest.ModuleRoot(t), t.TempDir()
 	files := map[string]string{"go.mod": "module example.org/standin\n\ngo 1.26.0\n"}
 	for _, program := range []string{"manager", "kubectl-feed"} {
 		files["cmd/"+program+"/main.go"] = "package main\n\nvar version string\n\nfunc main() { println(version) }\n"
@@ -60,15 +51,24 @@ func aRelease(t *testing.T, image, given string) *release {
 		files[name] = string(text)
 	}
 	for name, text := range files {
-		path := filepath.Join(r.root, name)
+		path := filepath.Join(root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(of, "config"), filepath.Join(r.root, "config")); err != nil {
+	if err := os.Symlink(filepath.Join(of, "config"), filepath.Join(root, "config")); err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return root
+}
+
+// dist runs the command on a repository, as make does, and returns the folder of what it makes.
+func dist(t *testing.T, root string, arguments ...string) (string, error) {
+	t.Helper()
+	into := filepath.Join(root, "dist")
+	made := command()
+	made.SetArgs(append(arguments, "--root="+root, "--into="+into, "--version=v1.2.3", "--source-date-epoch=1800000000"))
+	return into, made.ExecuteContext(t.Context())
 }
 
 // registry is one that keeps images in its memory, as long as the test runs. It returns its host and port.
@@ -133,12 +133,12 @@ func base(t *testing.T, host string) string {
 func TestTheImageIsWhatIsPulled(t *testing.T) {
 	t.Parallel()
 	ko, host := tooltest.Need(t, "ko"), registry(t)
-	r := aRelease(t, host+"/feed-operator", "v1.2.3")
-	with := imageOptions{ko: ko, base: base(t, host), revision: "0123abcd", push: true}
-	if err := r.buildImage(t.Context(), with); err != nil {
+	root, name, made := repository(t), host+"/feed-operator:v1.2.3", time.Unix(1_800_000_000, 0)
+	build := []string{"image", "--ko=" + ko, "--image=" + host + "/feed-operator", "--base=" + base(t, host), "--revision=0123abcd"}
+	into, err := dist(t, root, append(build, "--push")...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	name := r.image + ":v1.2.3"
 	digest := tooltest.Run(t, "crane", "digest", name)
 	for _, processor := range []string{"amd64", "arm64"} {
 		var image struct {
@@ -154,7 +154,7 @@ func TestTheImageIsWhatIsPulled(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &image); err != nil {
 			t.Fatal(err)
 		}
-		if image.OS != "linux" || image.Architecture != processor || image.Config.User != "65532:65532" || !image.Created.Equal(r.made) ||
+		if image.OS != "linux" || image.Architecture != processor || image.Config.User != "65532:65532" || !image.Created.Equal(made) ||
 			!slices.Equal(image.Config.Entrypoint, []string{"/ko-app/manager"}) {
 			t.Errorf("%s: %s", processor, text)
 		}
@@ -176,7 +176,7 @@ func TestTheImageIsWhatIsPulled(t *testing.T) {
 		}
 	}
 
-	sboms, err := filepath.Glob(filepath.Join(r.into, sbomFolder, "*.spdx.json"))
+	sboms, err := filepath.Glob(filepath.Join(into, sbomFolder, "*.spdx.json"))
 	if err != nil || len(sboms) < 2 {
 		t.Errorf("%d lists of what is in it: %v", len(sboms), err)
 	}
@@ -193,7 +193,7 @@ func TestTheImageIsWhatIsPulled(t *testing.T) {
 		}
 	}
 
-	kept := unpacked(t, filepath.Join(r.into, "feed-operator-image_v1.2.3.tar"))
+	kept := unpacked(t, filepath.Join(into, "feed-operator-image_v1.2.3.tar"))
 	if index := string(kept["index.json"]); !strings.Contains(index, `"digest":"`+strings.TrimSpace(digest)+`"`) ||
 		!strings.Contains(index, `"io.containerd.image.name":"`+name+`"`) || kept["oci-layout"] == nil {
 		t.Errorf("pushed is %s; the archive has %v, with %s", digest, slices.Sorted(maps.Keys(kept)), index)
@@ -204,12 +204,17 @@ func TestTheImageIsWhatIsPulled(t *testing.T) {
 		}
 	}
 
-	with.push = false
-	if err := r.buildImage(t.Context(), with); err != nil {
+	if _, err := dist(t, root, build...); err != nil {
 		t.Fatal(err)
 	}
-	if again := string(unpacked(t, filepath.Join(r.into, "feed-operator-image_v1.2.3.tar"))["index.json"]); again != string(kept["index.json"]) {
+	if again := string(unpacked(t, filepath.Join(into, "feed-operator-image_v1.2.3.tar"))["index.json"]); again != string(kept["index.json"]) {
 		t.Errorf("the same is built as another one: %s, then %s", kept["index.json"], again)
+	}
+	if sums := checked(t, into); len(sums) != 1 || sums["feed-operator-image_v1.2.3.tar"] == "" {
+		t.Errorf("checksums of %v", sums)
+	}
+	if _, err := dist(t, root, append(build, "--base="+host+"/none")...); err == nil || !strings.Contains(err.Error(), "BASE_IMAGE") {
+		t.Errorf("without a base image: %v", err)
 	}
 }
 
@@ -219,15 +224,17 @@ func TestWhatIsReleasedCanBeInstalled(t *testing.T) {
 	t.Parallel()
 	helm := tooltest.Need(t, "helm")
 	tooltest.Need(t, "krew")
-	r := aRelease(t, "registry.example.org/mirror/feed-operator", "v1.2.3")
-	platforms := []string{runtime.GOOS + "/" + runtime.GOARCH, "plan9/amd64"}
-	with := releaseOptions{helm: helm, kubectl: filepath.Join(server.Assets, "kubectl"), downloads: "https://example.org/download", platforms: platforms}
+	root, cli := repository(t), filepath.Join(server.Assets, "kubectl")
+	var into string
 	all := func() map[string]string {
 		t.Helper()
-		if err := errors.Join(r.release(t.Context(), with), writeChecksums(r.into)); err != nil {
+		var err error
+		into, err = dist(t, root, "release", "--helm="+helm, "--kubectl="+cli, "--image=registry.example.org/mirror/feed-operator",
+			"--downloads=https://example.org/download", "--platform="+runtime.GOOS+"/"+runtime.GOARCH+",plan9/amd64")
+		if err != nil {
 			t.Fatal(err)
 		}
-		return checked(t, r.into)
+		return checked(t, into)
 	}
 	sums := all()
 	archived := "kubectl-feed_v1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
@@ -246,18 +253,18 @@ func TestWhatIsReleasedCanBeInstalled(t *testing.T) {
 	}
 	kubectl := func(arguments ...string) string {
 		t.Helper()
-		out, err := exec.CommandContext(t.Context(), with.kubectl, append(arguments, "--kubeconfig="+reach)...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), cli, append(arguments, "--kubeconfig="+reach)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		return string(out)
 	}
-	kubectl("apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", filepath.Join(r.into, "install.yaml"))
+	kubectl("apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", filepath.Join(into, "install.yaml"))
 	if runs := kubectl("get", "deployments", "-n", "feed-operator-system", "-o", "jsonpath={.items[*].spec.template.spec.containers[*].image}"); runs != image {
 		t.Errorf("install.yaml runs %q", runs)
 	}
 
-	chart := filepath.Join(r.into, "feed-operator-1.2.3.tgz")
+	chart := filepath.Join(into, "feed-operator-1.2.3.tgz")
 	tooltest.Run(t, "helm", "lint", "--strict", chart)
 	if text := tooltest.Run(t, "helm", "template", "feeds", chart); !strings.Contains(text, `image: "`+image+`"`) || strings.Count(text, "kind: CustomResourceDefinition") < 5 {
 		t.Errorf("the chart has another image, or lacks the kinds")
@@ -268,7 +275,7 @@ func TestWhatIsReleasedCanBeInstalled(t *testing.T) {
 		}
 	}
 
-	text, err := os.ReadFile(filepath.Join(r.into, "feed.yaml"))
+	text, err := os.ReadFile(filepath.Join(into, "feed.yaml"))
 	var plugin krewPlugin
 	if err == nil {
 		err = yaml.UnmarshalStrict(text, &plugin)
@@ -286,7 +293,7 @@ func TestWhatIsReleasedCanBeInstalled(t *testing.T) {
 		t.Parallel()
 		place := t.TempDir()
 		install := exec.CommandContext(t.Context(), tooltest.Need(t, "krew"), "install",
-			"--manifest="+filepath.Join(r.into, "feed.yaml"), "--archive="+filepath.Join(r.into, archived))
+			"--manifest="+filepath.Join(into, "feed.yaml"), "--archive="+filepath.Join(into, archived))
 		install.Env = append(os.Environ(), "KREW_ROOT="+place, "KREW_NO_UPGRADE_CHECK=1")
 		if out, err := install.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -78,7 +78,7 @@ func (r *release) buildImage(ctx context.Context, with imageOptions) error {
 		environment = append(environment, "KO_DEFAULTBASEIMAGE="+with.base)
 	}
 	if _, err := r.run(ctx, environment, with.ko, arguments...); err != nil {
-		return err
+		return fmt.Errorf("%w: it has said why. Where it does not reach the base image, BASE_IMAGE names one that it reaches", err)
 	}
 	if err := nameImage(layout, r.image+":"+r.version.given, r.version.given); err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +41,7 @@ type release struct {
 
 func command() *cobra.Command {
 	r := &release{}
-	var versionText string
+	var versionText, seconds string
 	root := &cobra.Command{
 		Use: "dist", Short: "Make what a release consists of", SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
@@ -50,7 +49,7 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.made, err = sourceDate(os.Getenv("SOURCE_DATE_EPOCH"))
+			r.made, err = sourceDate(seconds)
 			if err != nil {
 				return err
 			}
@@ -62,6 +61,7 @@ func command() *cobra.Command {
 	root.PersistentFlags().StringVar(&r.into, "into", "dist", "folder of what is made")
 	root.PersistentFlags().StringVar(&r.image, "image", "", "name of the image, without a tag")
 	root.PersistentFlags().StringVar(&versionText, "version", "", "version of the release, such as v1.2.3, or a commit")
+	root.PersistentFlags().StringVar(&seconds, "source-date-epoch", os.Getenv("SOURCE_DATE_EPOCH"), "seconds since 1970 that all files say they were made at")
 	for _, name := range []string{"image", "version"} {
 		if err := root.MarkPersistentFlagRequired(name); err != nil {
 			panic(err) // it is declared above
@@ -78,7 +78,7 @@ func sourceDate(seconds string) (time.Time, error) {
 	}
 	since, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH=%q is no number of seconds", seconds)
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q, and no number of seconds", seconds)
 	}
 	return time.Unix(since, 0).UTC(), nil
 }
@@ -90,7 +90,7 @@ func (r *release) run(ctx context.Context, environment []string, program string,
 	command.Env = append(os.Environ(), environment...)
 	out, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", filepath.Base(program), strings.Join(arguments, " "), err)
+		return nil, fmt.Errorf("%s %s: %w", filepath.Base(program), arguments[0], err)
 	}
 	return out, nil
 }
