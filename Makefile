@@ -29,7 +29,7 @@ BASE_IMAGE ?=
 # make image: 1 pushes it to the registry that its name says.
 PUSH ?=
 # make image, make dist: seconds since 1970 that all files have, so that the same commit makes the same bytes.
-export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
+SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
 
 # The race detector needs a C compiler.
 RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race)
@@ -148,12 +148,13 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(HELM_DOCS) ## Generate deep copies
 
 .PHONY: image
 image: $(KO) ## Build the image for linux/amd64 and arm64, without Docker: dist/image, an OCI layout, and an archive of it (IMAGE, VERSION, BASE_IMAGE, PUSH=1)
-	go run ./hack/dist image --ko='$(KO)' --image='$(IMAGE)' --version='$(VERSION)' --revision="$$(git rev-parse HEAD 2>/dev/null)" \
-		$(if $(BASE_IMAGE),--base='$(BASE_IMAGE)') $(if $(filter-out 0,$(PUSH)),--push)
+	go run ./hack/dist image --ko='$(KO)' --image='$(IMAGE)' --version='$(VERSION)' --source-date-epoch='$(SOURCE_DATE_EPOCH)' \
+		--revision="$$(git rev-parse HEAD 2>/dev/null)" $(if $(BASE_IMAGE),--base='$(BASE_IMAGE)') $(if $(filter-out 0,$(PUSH)),--push)
 
 .PHONY: dist
 dist: bin/dev $(HELM) ## Make all that a release has beside the image: dist/install.yaml, chart, kubectl plugin, krew manifest, checksums (IMAGE, VERSION)
-	assets="$$(bin/dev binaries)" && go run ./hack/dist release --helm='$(HELM)' --kubectl="$$assets/kubectl" --image='$(IMAGE)' --version='$(VERSION)'
+	assets="$$(bin/dev binaries)" && go run ./hack/dist release --helm='$(HELM)' --kubectl="$$assets/kubectl" --image='$(IMAGE)' --version='$(VERSION)' \
+		--source-date-epoch='$(SOURCE_DATE_EPOCH)'
 
 .PHONY: promtool
 promtool: $(PROMTOOL) ## Build what evaluates the alerts in tests, for those who run `go test` by themselves
