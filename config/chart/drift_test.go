@@ -235,6 +235,16 @@ func TestTheSchemaHasEachValue(t *testing.T) {
 	same("", values, schema)
 }
 
+// R6.2: one that works in some namespaces and asks nobody who they are has nothing in the cluster as a whole, so that many can be side by side.
+func TestAnOperatorOfSomeNamespacesIsInThoseAlone(t *testing.T) {
+	t.Parallel()
+	for key, object := range objects(t, rendered(t, "feeds", "--set=watchNamespaces={team-a},crds.install=false,metrics.auth=false,rbac.aggregate=false")) {
+		if in := object.GetNamespace(); in != home && in != "team-a" {
+			t.Errorf("%s is in %q", key, in)
+		}
+	}
+}
+
 // What Artifact Hub shows of the kinds is what there is, and its examples are accepted.
 func TestTheChartSaysWhichKindsItHas(t *testing.T) {
 	t.Parallel()
