@@ -57,7 +57,7 @@ func TestTheChartIsTheSameAsKustomize(t *testing.T) {
 	ours := objects(t, rendered(t, "feed-operator", asKustomize...))
 	scrape := objects(t, rendered(t, "feed-operator")) // this role is useless without --metrics-auth, and so it is not in the other
 	ours["ClusterRole feed-operator-metrics-reader"] = scrape["ClusterRole feed-operator-metrics-reader"]
-	for _, role := range []string{"feeds-viewer", "feeds-editor"} { // several releases each have theirs
+	for _, role := range []string{"feeds-viewer", "feeds-editor", "feeds-restorer"} { // several releases each have theirs
 		ours["ClusterRole "+role] = ours["ClusterRole feed-operator-"+role]
 		delete(ours, "ClusterRole feed-operator-"+role)
 		ours["ClusterRole "+role].SetName(role)
@@ -238,7 +238,7 @@ func TestTheSchemaHasEachValue(t *testing.T) {
 // R6.2: one that works in some namespaces and asks nobody who they are has nothing in the cluster as a whole, so that many can be side by side.
 func TestAnOperatorOfSomeNamespacesIsInThoseAlone(t *testing.T) {
 	t.Parallel()
-	for key, object := range objects(t, rendered(t, "feeds", "--set=watchNamespaces={team-a},crds.install=false,metrics.auth=false,rbac.aggregate=false")) {
+	for key, object := range objects(t, rendered(t, "feeds", "--set=watchNamespaces={team-a},crds.install=false,metrics.auth=false,rbac.people=false")) {
 		if in := object.GetNamespace(); in != home && in != "team-a" {
 			t.Errorf("%s is in %q", key, in)
 		}
