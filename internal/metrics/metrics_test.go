@@ -69,7 +69,7 @@ func gathered(t *testing.T, m *Metrics, now Now, objects ...client.Object) *prom
 	now.Cache = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&v1alpha1.FeedItem{}, "status.unfinished", func(client.Object) []string { return []string{"any"} }).Build()
 	registry := prometheus.NewRegistry()
-	if err := m.Register(registry, now); err != nil {
+	if err := m.Register(registry, Process{Operators: func() []Now { return []Now{now} }}); err != nil {
 		t.Fatal(err)
 	}
 	return registry
