@@ -121,8 +121,8 @@ func run(ctx context.Context, args []string) error {
 	if err := manager.Add(&spareMemory{cache: manager.GetCache(), heap: heapSize, free: debug.FreeOSMemory}); err != nil {
 		return err
 	}
-	log.Info("Manager starting", "version", version, "shards", flags.shards, "workers", flags.workers, "allowHTTP", flags.allowHTTP, "allowCIDRs", flags.allowCIDRs,
-		"denyCIDRs", flags.denyCIDRs)
+	log.Info("Manager starting", "version", version, "shards", flags.shards, "workers", flags.workers, "allowHTTP", flags.allowHTTP,
+		"allowCIDRs", flags.allowCIDRs, "denyCIDRs", flags.denyCIDRs)
 	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
 	select {

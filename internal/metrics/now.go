@@ -87,7 +87,8 @@ type gauges Process
 // Describe implements prometheus.Collector.
 func (gauges) Describe(described chan<- *prometheus.Desc) {
 	for _, gauge := range []*prometheus.Desc{
-		items, itemsDue, deadLetters, oldestWaiting, sources, withoutProvider, serviceStates, failuresInARow, serverHeld, namespacesHeld, resultsKept, bytesKept, shardHeld,
+		items, itemsDue, deadLetters, oldestWaiting, sources, withoutProvider, serviceStates, failuresInARow, serverHeld, namespacesHeld, resultsKept,
+		bytesKept, shardHeld,
 	} {
 		described <- gauge
 	}

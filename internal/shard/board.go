@@ -42,11 +42,19 @@ func (s seenLease) freeSince() time.Time {
 // it unchanged, on its own clock, and by no time that another machine has written. So clocks that differ do no harm; they must only run at
 // about the same speed.
 //
-// The zero value has seen nothing. It is for one goroutine.
+// It is for one goroutine.
 type Board struct {
+	me    string
+	count int
+
 	leases map[string]seenLease
 	first  time.Time
+	// contested is when a Lease of another number of shards was last seen held.
+	contested time.Time
 }
+
+// NewBoard has seen nothing. It is of a replica that was started with a number of shards.
+func NewBoard(me string, count int) *Board { return &Board{me: me, count: count} }
 
 // Look takes in all Leases that there are now.
 func (b *Board) Look(leases []Lease, now time.Time) {
@@ -63,6 +71,9 @@ func (b *Board) Look(leases []Lease, now time.Time) {
 		seen[lease.Name] = seenLease{lease, now}
 	}
 	b.leases = seen
+	if b.View(now).Rival != "" {
+		b.contested = now
+	}
 }
 
 // View is what a replica knows when it decides.
@@ -71,7 +82,7 @@ type View struct {
 	Holders []string
 	// Versions are those of the Leases of the shards; empty where there is no Lease yet.
 	Versions []string
-	// FreeFor is how long each shard has been held by nobody; 0 for one that is held.
+	// FreeFor is how long each shard has been held by nobody while it could have been taken; 0 for one that is held.
 	FreeFor []time.Duration
 	// Members are the replicas that were started with the same number of shards and are alive, in order.
 	Members []string
@@ -81,8 +92,9 @@ type View struct {
 	FewerShards bool
 }
 
-// View is how a replica sees things that was started with a number of shards.
-func (b *Board) View(me string, count int, now time.Time) View {
+// View is how the replica sees things.
+func (b *Board) View(now time.Time) View {
+	me, count := b.me, b.count
 	v := View{Holders: make([]string, count), Versions: make([]string, count), FreeFor: make([]time.Duration, count), Members: []string{me}}
 	for i := range count {
 		lease, known := b.leases[LeaseName(i, count)]
@@ -93,6 +105,11 @@ func (b *Board) View(me string, count int, now time.Time) View {
 			v.Holders[i], v.Versions[i] = lease.Holder, lease.Version
 		default:
 			v.Versions[i], v.FreeFor[i] = lease.Version, now.Sub(lease.freeSince())
+		}
+	}
+	if !b.contested.IsZero() {
+		for i := range v.FreeFor {
+			v.FreeFor[i] = min(v.FreeFor[i], now.Sub(b.contested))
 		}
 	}
 	rival := 0
@@ -114,10 +131,10 @@ func (b *Board) View(me string, count int, now time.Time) View {
 
 // RivalIn finds a Lease of another number of shards in what was read a moment ago; empty for none. One that has a holder counts as held, unless
 // this replica has seen for long enough that nobody renews it: its holder may have renewed it just before.
-func (b *Board) RivalIn(leases []Lease, count int, now time.Time) string {
+func (b *Board) RivalIn(leases []Lease, now time.Time) string {
 	for _, lease := range leases {
 		_, of, is := ParseLeaseName(lease.Name)
-		if !is || of == count || lease.Holder == "" {
+		if !is || of == b.count || lease.Holder == "" {
 			continue
 		}
 		if before, known := b.leases[lease.Name]; known && before.Version == lease.Version && !before.held(now) {
@@ -133,14 +150,14 @@ const forgottenAfter = time.Minute
 
 // Forgotten are the Leases that have run out long ago, of replicas that were not stopped but killed: those by which they were members, and those of
 // other numbers of shards. Nobody needs them, and who starts would first have to see that they have run out.
-func (b *Board) Forgotten(count int, now time.Time) (names []string) {
+func (b *Board) Forgotten(now time.Time) (names []string) {
 	for name, lease := range b.leases {
 		if lease.held(now) || now.Sub(lease.freeSince()) < forgottenAfter {
 			continue
 		}
 		_, member := parseMemberName(name)
 		_, of, shard := ParseLeaseName(name)
-		if member || shard && of != count {
+		if member || shard && of != b.count {
 			names = append(names, name)
 		}
 	}

@@ -70,7 +70,7 @@ type Holder struct {
 	New func(ctx context.Context, index int, lock resourcelock.Interface) (Operator, error)
 
 	mu      sync.Mutex
-	board   shard.Board
+	board   *shard.Board
 	looked  bool
 	changed chan struct{} // closed and replaced when there is something new on the board
 	locks   []*Lock
@@ -81,6 +81,7 @@ type Holder struct {
 
 // Run returns when the context ends and all operators have stopped, or at once when a Lease is lost: then the process must end.
 func (h *Holder) Run(ctx context.Context) error {
+	h.board = shard.NewBoard(h.Replica, h.Shards)
 	h.changed, h.lost = make(chan struct{}), make(chan error, h.Shards+1)
 	h.locks = make([]*Lock, h.Shards)
 	for i := range h.locks {
@@ -169,7 +170,7 @@ func (h *Holder) lookOnce(ctx context.Context) {
 	close(h.changed)
 	h.changed = make(chan struct{})
 	h.giveUpSurplus(now)
-	forgotten := h.board.Forgotten(h.Shards, now)
+	forgotten := h.board.Forgotten(now)
 	h.mu.Unlock()
 	for _, name := range forgotten {
 		h.forget(ctx, name)
@@ -184,7 +185,7 @@ func (h *Holder) giveUpSurplus(now time.Time) {
 			held = append(held, lock.index)
 		}
 	}
-	view := h.board.View(h.Replica, h.Shards, now)
+	view := h.board.View(now)
 	surplus, because := view.Surplus(h.Replica, held), "other replicas hold less"
 	switch {
 	case len(held) == 0 || !view.FewerShards:
@@ -292,7 +293,7 @@ func (h *Holder) knows(lease shard.Lease) bool {
 func (h *Holder) Holding() []bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.looked || h.board.View(h.Replica, h.Shards, h.Clock()).Rival != "" {
+	if !h.looked || h.board.View(h.Clock()).Rival != "" {
 		return nil
 	}
 	holding := make([]bool, h.Shards)

@@ -91,7 +91,7 @@ func (l *Lock) awaitTurn(ctx context.Context) (version string, mayTake bool) {
 		changed := h.changed
 		if h.looked && ctx.Err() == nil {
 			now := h.Clock()
-			view := h.board.View(h.Replica, h.Shards, now)
+			view := h.board.View(now)
 			if holding := h.holding(); view.MayTake(h.Replica, l.index, holding) {
 				l.mu.Lock()
 				l.taking = true
@@ -187,7 +187,7 @@ func (l *Lock) rival(ctx context.Context) (string, error) {
 	}
 	l.holder.mu.Lock()
 	defer l.holder.mu.Unlock()
-	return l.holder.board.RivalIn(leases, l.holder.Shards, l.holder.Clock()), nil
+	return l.holder.board.RivalIn(leases, l.holder.Clock()), nil
 }
 
 // giveBack gives a Lease back with which nothing was begun. Where that fails it runs out.
