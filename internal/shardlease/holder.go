@@ -34,6 +34,8 @@ const (
 const (
 	// lookInterval is how often a replica looks at all Leases. One that was given back is taken that soon.
 	lookInterval = time.Second
+	// watchInterval is how often a replica looks whether it has renewed its Leases: it stops for certain before they run out.
+	watchInterval = time.Second
 	// memberInterval is how often a replica says that it is there.
 	memberInterval = 4 * time.Second
 	// requestTimeout bounds each request about Leases: one that hangs must not cost a Lease.
@@ -89,6 +91,9 @@ func (h *Holder) Run(ctx context.Context) error {
 	}
 	var operators sync.WaitGroup
 	operators.Go(func() { h.look(ctx) })
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatching()
+	go h.watch(watching)
 	for _, lock := range h.locks {
 		operators.Go(func() {
 			if err := h.keep(ctx, lock); err != nil {
@@ -130,6 +135,24 @@ func (h *Holder) keep(ctx context.Context, lock *Lock) error {
 		}
 	}
 	return nil
+}
+
+// watch ends the process when a Lease was not renewed for so long that it is about to run out. The election would do so too, but only after it has tried to give
+// the Lease back, which takes its time where no answers come; and a process that was frozen would first try to renew it.
+func (h *Holder) watch(ctx context.Context) {
+	for {
+		now := h.Clock()
+		for _, lock := range h.locks {
+			if late := lock.late(now); late > RenewDeadline+RetryPeriod {
+				lock.lose(fmt.Sprintf("not renewed for %s", late.Round(time.Millisecond)))
+			}
+		}
+		select {
+		case <-time.After(watchInterval):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // look keeps the board up to date, and does what follows from it, until the context ends.

@@ -38,7 +38,7 @@ type Lock struct {
 	givenUp bool
 	// taking is set from the moment at which the Lease may be taken until that has succeeded or failed.
 	taking bool
-	// renewed is when the Lease was last renewed; zero while it is not held.
+	// renewed is when the request was made that has last renewed the Lease; zero while it is not held.
 	renewed time.Time
 	// keptUntil is until when the shard is not given up for others to have it: they did not want it.
 	keptUntil time.Time
@@ -61,8 +61,10 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 		}
 		return record, raw, err
 	}
+	var looked <-chan struct{} // closed when there has been a look since the last try
 	for {
-		version, mayTake := l.awaitTurn(ctx)
+		version, next, mayTake := l.awaitTurn(ctx, looked)
+		looked = next
 		if !mayTake { // the operator stops; the election has nothing to complain of
 			someone := resourcelock.LeaderElectionRecord{HolderIdentity: "another replica", LeaseDurationSeconds: int(Duration / time.Second)}
 			return &someone, []byte(someone.HolderIdentity), nil
@@ -83,9 +85,16 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	}
 }
 
-// awaitTurn returns when the Lease may be taken that has a version; or false where the context ends first.
-func (l *Lock) awaitTurn(ctx context.Context) (version string, mayTake bool) {
+// awaitTurn returns when the Lease may be taken that has a version, by another look than the last one where that is given; or false where the context
+// ends first. The channel is closed when somebody has looked after that.
+func (l *Lock) awaitTurn(ctx context.Context, looked <-chan struct{}) (version string, next <-chan struct{}, mayTake bool) {
 	h := l.holder
+	if looked != nil {
+		select {
+		case <-looked:
+		case <-ctx.Done():
+		}
+	}
 	for {
 		h.mu.Lock()
 		changed := h.changed
@@ -100,14 +109,14 @@ func (l *Lock) awaitTurn(ctx context.Context) (version string, mayTake bool) {
 				}
 				l.mu.Unlock()
 				h.mu.Unlock()
-				return view.Versions[l.index], true
+				return view.Versions[l.index], changed, true
 			}
 		}
 		h.mu.Unlock()
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return "", false
+			return "", nil, false
 		}
 	}
 }
@@ -126,11 +135,13 @@ func (h *Holder) holding() (n int) {
 
 // Create implements resourcelock.Interface.
 func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.written(ctx, l.LeaseLock.Create(ctx, record))
+	asked := l.holder.Clock()
+	return l.written(ctx, asked, l.LeaseLock.Create(ctx, record))
 }
 
 // Update implements resourcelock.Interface.
 func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	asked := l.holder.Clock()
 	err := l.LeaseLock.Update(ctx, record)
 	if record.HolderIdentity == "" { // it is given back
 		if err == nil {
@@ -138,13 +149,12 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 		}
 		return err
 	}
-	return l.written(ctx, err)
+	return l.written(ctx, asked, err)
 }
 
 // written is called when the Lease was taken or renewed. What was renewed too late may have been taken for free meanwhile by somebody who
 // holds a Lease of another number of shards, and has no reason to change this one: so it is looked at anew.
-func (l *Lock) written(ctx context.Context, err error) error {
-	now := l.holder.Clock()
+func (l *Lock) written(ctx context.Context, asked time.Time, err error) error {
 	l.mu.Lock()
 	renewed := l.renewed
 	l.mu.Unlock()
@@ -155,7 +165,7 @@ func (l *Lock) written(ctx context.Context, err error) error {
 		}
 		return err
 	}
-	if taken || sinceByAnyClock(now, renewed) >= RenewDeadline {
+	if taken || sinceByAnyClock(asked, renewed) >= RenewDeadline {
 		if rival, err := l.rival(ctx); err != nil || rival != "" {
 			if err == nil {
 				err = fmt.Errorf("the Lease %s was taken in the same moment", rival)
@@ -170,7 +180,7 @@ func (l *Lock) written(ctx context.Context, err error) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.taking, l.renewed = false, now
+	l.taking, l.renewed = false, asked
 	return nil
 }
 
@@ -209,6 +219,16 @@ func (l *Lock) lose(because string) {
 	case l.holder.lost <- fmt.Errorf("shard %d of %d: %w: %s", l.index, l.holder.Shards, errLost, because):
 	default: // it ends already
 	}
+}
+
+// late is how long ago the Lease was renewed; 0 where it is not held.
+func (l *Lock) late(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewed.IsZero() {
+		return 0
+	}
+	return sinceByAnyClock(now, l.renewed)
 }
 
 // begin is called with what stops the operator of the shard, before it starts.
