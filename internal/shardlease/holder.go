@@ -219,7 +219,7 @@ func (h *Holder) giveUpSurplus(now time.Time) {
 		surplus, because = held, "the Lease "+view.Rival+" is held of fewer shards"
 	}
 	for _, index := range surplus {
-		h.Log.Info("Shard given up", "shard", index, "of", h.Shards, "because", because)
+		h.Log.Info("Shard given up", "shard", fmt.Sprintf("%d of %d", index, h.Shards), "because", because)
 		h.locks[index].giveUp()
 	}
 }
