@@ -248,6 +248,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		written.WriteLast(ctx)
 		telling.Flush(ctx)
 		summaries.Open.End()
+		plan.End()
 	}
 	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, sending, telling} {
 		if err := controller.SetupWithManager(manager); err != nil {

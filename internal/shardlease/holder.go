@@ -137,8 +137,8 @@ func (h *Holder) keep(ctx context.Context, lock *Lock) error {
 	return nil
 }
 
-// watch ends the process when a Lease was not renewed for so long that it is about to run out. The election would do so too, but only after it has tried to give
-// the Lease back, which takes its time where no answers come; and a process that was frozen would first try to renew it.
+// watch ends the process when a Lease was not renewed for so long that it is about to run out. The election would do so too, but only after
+// it has tried to give the Lease back, which takes its time where no answers come; and a process that was frozen would first try to renew it.
 func (h *Holder) watch(ctx context.Context) {
 	for {
 		now := h.Clock()
