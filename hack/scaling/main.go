@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -60,11 +61,13 @@ func run(arguments []string, out io.Writer) error {
 
 // Table shows needs as Markdown.
 func Table(load Load, needs []Need) string {
-	text := "| what | how much | of | which is enough for | worked out as |\n|---|---|---|---|---|\n"
+	var text strings.Builder
+	text.WriteString("| what | how much | of | which is enough for | worked out as |\n|---|---|---|---|---|\n")
 	for _, need := range needs {
-		text += fmt.Sprintf("| %s | %s | %s | %s feeds | %s |\n", need.What, need.Unit.of(need.Value), need.Unit.of(need.Limit),
+		fmt.Fprintf(&text, "| %s | %s | %s | %s feeds | %s |\n", need.What, need.Unit.of(need.Value), need.Unit.of(need.Limit),
 			count.of(load.Feeds/need.Part()), need.Sum)
 	}
 	first := First(needs)
-	return text + fmt.Sprintf("\nFirst comes: %s, %s of %s.\n", first.What, first.Unit.of(first.Value), first.Unit.of(first.Limit))
+	fmt.Fprintf(&text, "\nFirst comes: %s, %s of %s.\n", first.What, first.Unit.of(first.Value), first.Unit.of(first.Limit))
+	return text.String()
 }

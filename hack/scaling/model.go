@@ -106,7 +106,8 @@ func Needs(l Load, c Costs, m Limits) []Need {
 	return []Need{
 		{
 			"room in etcd", fmt.Sprintf("(%s items × %s + %s sources × (%s + %s of what was seen) + %s/s of versions × %s) × %g",
-				count.of(kept), bytes.of(c.ItemBytes), count.of(l.Feeds), bytes.of(c.SourceBytes), bytes.of(memory), bytes.of(written), short(c.Compaction), c.FreePages), etcd, m.Etcd, bytes,
+				count.of(kept), bytes.of(c.ItemBytes), count.of(l.Feeds), bytes.of(c.SourceBytes), bytes.of(memory), bytes.of(written), short(c.Compaction), c.FreePages),
+			etcd, m.Etcd, bytes,
 		},
 		{
 			"writes a second", fmt.Sprintf("%s items/s × (%g + %g) + %s sources / %s + %s for leases",

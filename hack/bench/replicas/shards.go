@@ -25,8 +25,8 @@ const (
 	sourcesOfEach     = 5 // of each namespace
 )
 
-// Shards measures what 1, 2 and 4 replicas do together that have as many shards: how many items a second they process, and how much memory each holds. All run on
-// this machine, together with the API server: what they need is compared, and not how quick they would be on machines of their own.
+// Shards measures what 1, 2 and 4 replicas do together that have as many shards: how many items a second they process, and how much memory each holds. All run
+// on this machine, together with the API server: what they need is compared, and not how quick they would be on machines of their own.
 func Shards(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
 	items := s.Of(2000, 200)
 	var rows []figure.Row
@@ -73,7 +73,7 @@ func share(ctx context.Context, p *rig.Plane, count, items int) (done shared, er
 		if err != nil {
 			return done, err
 		}
-		defer manager.Stop(ctx) //nolint:revive // all of them run until the end
+		defer manager.Stop(ctx)
 		managers = append(managers, manager)
 	}
 	if err := managers[0].Explain(untilHeld(ctx, p, namespaces[0], count, count)); err != nil {

@@ -59,7 +59,7 @@ func (p *Plane) NewLine(ctx context.Context) (*Line, error) {
 		l.Close()
 		return nil, err
 	}
-	go l.accept(ctx) //nolint:contextcheck // until it is closed
+	go l.accept(ctx)
 	return l, file.Close()
 }
 
