@@ -123,14 +123,30 @@ func run(ctx context.Context, args []string) error {
 	}
 	log.Info("Manager starting", "version", version, "shards", flags.shards, "workers", flags.workers, "allowHTTP", flags.allowHTTP,
 		"allowCIDRs", flags.allowCIDRs, "denyCIDRs", flags.denyCIDRs)
-	ended := make(chan error, 1)
+	ended, unfilled := make(chan error, 1), make(chan struct{})
 	go func() { ended <- manager.Start(ctx) }()
+	context.AfterFunc(ctx, func() {
+		if !isFilled(manager.GetCache()) {
+			close(unfilled)
+		}
+	})
 	select {
 	case err := <-ended:
 		return err
 	case err := <-operators.lost: // others may be at work already: nothing is waited for
 		return err
+	case <-unfilled: // controller-runtime would wait for the cache for ever
+		log.Info("Stopped before the cache was filled, nothing was begun")
+		return nil
 	}
+}
+
+// isFilled reports whether a cache has read what there is. Before that, no controller begins anything.
+func isFilled(of cache.Cache) bool {
+	const aMoment = 200 * time.Millisecond // it is not told otherwise that it has
+	ctx, cancel := context.WithTimeout(context.Background(), aMoment)
+	defer cancel()
+	return of.WaitForCacheSync(ctx)
 }
 
 // newManager makes what the process has once: the one cache, which all operators in it share, and what it serves.
