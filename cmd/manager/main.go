@@ -126,7 +126,7 @@ func run(ctx context.Context, args []string) error {
 	ended, unfilled := make(chan error, 1), make(chan struct{})
 	go func() { ended <- manager.Start(ctx) }()
 	context.AfterFunc(ctx, func() {
-		if !isFilled(manager.GetCache()) {
+		if !isFilled(ctx, manager.GetCache()) {
 			close(unfilled)
 		}
 	})
@@ -142,9 +142,9 @@ func run(ctx context.Context, args []string) error {
 }
 
 // isFilled reports whether a cache has read what there is. Before that, no controller begins anything.
-func isFilled(of cache.Cache) bool {
+func isFilled(ctx context.Context, of cache.Cache) bool {
 	const aMoment = 200 * time.Millisecond // it is not told otherwise that it has
-	ctx, cancel := context.WithTimeout(context.Background(), aMoment)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), aMoment)
 	defer cancel()
 	return of.WaitForCacheSync(ctx)
 }
