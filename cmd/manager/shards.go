@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -68,13 +70,21 @@ func newShards(process ctrl.Manager, shared *shardcache.Shared, flags *flags, op
 	}
 	s.holder = &shardlease.Holder{
 		Leases: leases, Namespace: namespace, Replica: replica, Shards: flags.shards, Clock: time.Now,
-		Events: process.GetEventRecorderFor(replica), //nolint:staticcheck // the leader election of client-go takes no other
+		Events: leaseEvents{process.GetEventRecorder(replica)},
 		Log:    ctrl.Log.WithName("shards"),
 		New: func(ctx context.Context, index int, lock resourcelock.Interface) (shardlease.Operator, error) {
 			return s.newOperator(ctx, index, lock)
 		},
 	}
 	return s, nil
+}
+
+// leaseEvents tell who has become the holder of a Lease, in the form that the leader election of client-go knows.
+type leaseEvents struct{ events.EventRecorder }
+
+// Eventf implements resourcelock.EventRecorder.
+func (e leaseEvents) Eventf(lease runtime.Object, kind, reason, message string, args ...any) {
+	e.EventRecorder.Eventf(lease, nil, kind, reason, "Lead", message, args...)
 }
 
 // leaseClient reaches the Leases with connections and a rate of its own, so that a burst of writes never costs a Lease.
