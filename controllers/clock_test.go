@@ -76,14 +76,14 @@ func (w *world) untilUpToDate() {
 		&v1alpha1.FeedSourceList{}, &v1alpha1.FeedItemList{}, &v1alpha1.AIProviderList{}, &v1alpha1.FeedDestinationList{},
 	} {
 		for _, namespace := range append([]string{w.namespace}, w.others...) {
-			live := w.metadata(kind, namespace)
+			live := w.metadata(w.t.Context(), kind, namespace)
 			apitest.Eventually(w.t, func(ctx context.Context) error {
 				if err := w.manager.GetClient().List(ctx, kind, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 					return err
 				}
 				err := knows(kind, live)
 				if err != nil { // what was live may be gone by now, and be known to be
-					live = w.metadata(kind, namespace)
+					live = w.metadata(ctx, kind, namespace)
 				}
 				return err
 			})
@@ -92,7 +92,7 @@ func (w *world) untilUpToDate() {
 }
 
 // metadata lists what the API server holds of a kind.
-func (w *world) metadata(kind client.ObjectList, namespace string) *metav1.PartialObjectMetadataList {
+func (w *world) metadata(ctx context.Context, kind client.ObjectList, namespace string) *metav1.PartialObjectMetadataList {
 	w.t.Helper()
 	gvk, err := apiutil.GVKForObject(kind, w.client.Scheme())
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *world) metadata(kind client.ObjectList, namespace string) *metav1.Parti
 	}
 	live := &metav1.PartialObjectMetadataList{}
 	live.SetGroupVersionKind(gvk)
-	if err := w.client.List(w.t.Context(), live, client.InNamespace(namespace)); err != nil {
+	if err := w.client.List(ctx, live, client.InNamespace(namespace)); err != nil {
 		w.t.Fatal(err)
 	}
 	return live

@@ -82,10 +82,20 @@ type Options struct {
 	Metrics *metrics.Metrics
 	// Tracer makes the spans of attempts at items; nil makes none.
 	Tracer *tracing.Tracer
-	// Registry takes the metrics; nil for nobody to read them.
+	// Registry takes the metrics; nil for nobody to read them, or where Gauges takes what is this operator's.
 	Registry prometheus.Registerer
+	// Gauges takes where the gauges are read from, in a process with several operators, of which each works on a part of the namespaces. The
+	// metrics are registered there, for all of them.
+	Gauges func(metrics.Now)
 	// Namespaces are those that the operator works in; none means all.
 	Namespaces []string
+}
+
+// Prepare has a manager cache what controllers read, with their indexes. Setup does it too. It is for a cache that is shared by several managers, and is to
+// be filled before the first of them is made.
+func Prepare(ctx context.Context, manager ctrl.Manager) error {
+	return errors.Join(itemcache.WatchKinds(ctx, manager.GetCache()),
+		itemcache.Index(ctx, manager.GetFieldIndexer()), eventing.Index(ctx, manager.GetFieldIndexer()))
 }
 
 // Setup registers all controllers with a manager that was made with CacheOptions and ClientOptions.
@@ -103,7 +113,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	watchKinds func(context.Context, ctrl.Manager, *crdcheck.Checker) error,
 ) error {
 	manager = redactingManager{manager}
-	if err := itemcache.WatchKinds(ctx, manager.GetCache()); err != nil {
+	if err := Prepare(ctx, manager); err != nil {
 		return err
 	}
 	plan := schedule.New(options.Clock, waker.Wake, map[schedule.Kind]schedule.Limit{
@@ -226,9 +236,6 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	destinations := service.NewFeedDestinations(tools, options.Destinations)
 	retention := &retention.Reconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Waker: waker}
 
-	if err := errors.Join(itemcache.Index(ctx, manager.GetFieldIndexer()), eventing.Index(ctx, manager.GetFieldIndexer())); err != nil {
-		return err
-	}
 	sending := &batching.Reconciler{Client: client, Schedule: plan, Waker: waker, Batches: &batches.Batcher{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Tracer: options.Tracer, Schedule: plan, Waker: waker, Services: known,
 		InPlace: options.InPlace, Memory: options.Outbound.Budget(), Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
@@ -240,7 +247,8 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	apart.Last = func(ctx context.Context) {
 		written.WriteLast(ctx)
 		telling.Flush(ctx)
-		summaries.Open.EndTraces()
+		summaries.Open.End()
+		plan.End()
 	}
 	for _, controller := range []interface{ SetupWithManager(ctrl.Manager) error }{items, sources, providers, destinations, retention, sending, telling} {
 		if err := controller.SetupWithManager(manager); err != nil {
@@ -255,11 +263,14 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if _, err := itemcache.Hear(ctx, manager.GetCache(), before.ItemHandler(ctx)); err != nil {
 		return err
 	}
+	now := metrics.Now{
+		Clock: options.Clock, Cache: manager.GetClient(), Items: waiting.Counts, Counted: countsAll, Held: written.Held, Leads: manager.Elected(),
+	}
+	if options.Gauges != nil {
+		options.Gauges(now)
+	}
 	if options.Registry != nil {
-		err := counted.Register(options.Registry, metrics.Now{
-			Clock: options.Clock, Cache: manager.GetClient(), Items: waiting.Counts, Counted: countsAll, Held: written.Held, Leads: manager.Elected(),
-		})
-		if err != nil {
+		if err := counted.Register(options.Registry, metrics.Process{Operators: func() []metrics.Now { return []metrics.Now{now} }}); err != nil {
 			return err
 		}
 	}

@@ -98,6 +98,8 @@ type world struct {
 	marks      *feedtest.Server // of the source that shows what has happened before it was polled
 	log        logr.Logger      // of the manager; where none is set, the one of all
 	givenUp    *givenUp         // unless a log is set
+	// reaches changes how the operator reaches the API server, where it is not an administrator.
+	reaches func(*rest.Config)
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
@@ -189,6 +191,9 @@ func (w *world) start() {
 	w.t.Helper()
 	namespaces := append([]string{w.namespace}, w.others...)
 	reaching, counted := rest.CopyConfig(w.api.Config), metrics.New()
+	if w.reaches != nil {
+		w.reaches(reaching)
+	}
 	reaching.Wrap(w.faults.wrap)
 	reaching.Wrap(counted.WrapTransport)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{

@@ -274,9 +274,10 @@ func TestNothingLeadsNowhere(t *testing.T) {
 		flags += command
 	}
 	flags += `"all-namespaces" "context" "kubeconfig" "namespace"` // those of kubectl that pages name
+	code := regexp.MustCompile("`[^`\n]*`")                        // such as a pattern, which may look like a link
 	parts := map[string][]string{}
 	for page, text := range pages(t) {
-		for _, match := range link.FindAllStringSubmatch(text, -1) {
+		for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
 			to := page
 			if match[1] != "" {
 				to = filepath.Join(filepath.Dir(page), match[1])

@@ -19,7 +19,7 @@ import (
 func TestEachMetricIsDocumented(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	if err := metrics.New().Register(registry, metrics.Now{}); err != nil {
+	if err := metrics.New().Register(registry, metrics.Process{}); err != nil {
 		t.Fatal(err)
 	}
 	described := make(chan *prometheus.Desc)

@@ -33,6 +33,7 @@ type apiProxy struct {
 	ahead atomic.Int64
 
 	upstream *httputil.ReverseProxy
+	heard    atomic.Pointer[func(*http.Request)]
 	mu       sync.Mutex
 	armed    *trap
 }
@@ -129,7 +130,13 @@ func (c *trap) wait(t *testing.T) {
 // release lets a held answer through.
 func (c *trap) release() { close(c.gate) }
 
+// hear has somebody hear of each request.
+func (p *apiProxy) hear(heard func(*http.Request)) { p.heard.Store(&heard) }
+
 func (p *apiProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if heard := p.heard.Load(); heard != nil {
+		(*heard)(r)
+	}
 	caught := p.caught(r)
 	switch {
 	case caught == nil:

@@ -18,11 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/shard"
 )
 
 // flags are what a person can set when the operator is started.
@@ -39,6 +41,7 @@ type flags struct {
 	otlpEndpoint                 string
 	leaderElect                  bool
 	leaderElectionNamespace      string
+	shards                       int
 	namespaces                   []string
 	allowCIDRs, denyCIDRs        []netip.Prefix
 	allowHTTP                    bool
@@ -76,7 +79,8 @@ func parseFlags(args []string, out io.Writer) (parsed *flags, done bool, err err
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 to turn it off")
 	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "address that serves profiles for go tool pprof, such as 127.0.0.1:6060; 0 to turn it off")
 	set.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several replicas do the work, the others stand by")
-	set.StringVar(&f.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; inside a cluster, that of the operator")
+	set.StringVar(&f.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the leases; inside a cluster, that of the operator")
+	set.IntVar(&f.shards, "shards", 1, "parts into which the namespaces are divided, for several replicas to work at the same time; with --leader-elect")
 	allowed := set.StringArray("allow-cidr", nil, "private, loopback or other special address range that may be reached; "+
 		"an address at which a cloud serves credentials must be named alone, such as 169.254.169.254/32; repeatable")
 	denied := set.StringArray("deny-cidr", nil, "address range that is never reached, be it public or within --allow-cidr; repeatable")
@@ -156,6 +160,12 @@ func (f *flags) check() error {
 			return fmt.Errorf("--%s must be at least 1", name)
 		}
 	}
+	if f.shards < 1 || f.shards > shard.Most {
+		return fmt.Errorf("--shards must be from 1 to %d", shard.Most)
+	}
+	if f.shards > 1 && !f.leaderElect {
+		return errors.New("--shards needs --leader-elect: replicas agree by leases who works on which shard")
+	}
 	if f.documentMemory.Value() < budget.Min {
 		return fmt.Errorf("--document-memory must be at least %s", resource.NewQuantity(budget.Min, resource.BinarySI))
 	}
@@ -186,6 +196,9 @@ func (f *flags) restConfig() (*rest.Config, error) {
 	redact.Remember("", restConfig.BearerToken)
 	redact.Remember("", restConfig.Password)
 	restConfig.QPS, restConfig.Burst = f.kubeQPS, f.kubeBurst
+	if f.kubeQPS > 0 { // one for all clients of the process
+		restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(f.kubeQPS, f.kubeBurst)
+	}
 	// What the API server tells of changes would be compressed else, at the cost of both, on a way that is short. The components of
 	// Kubernetes itself set this too.
 	restConfig.DisableCompression = true

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -32,6 +32,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/shardcache"
 )
 
 // version is set when a release is built.
@@ -67,8 +68,11 @@ func run(ctx context.Context, args []string) error {
 	restConfig.Wrap(now.Wrap)
 	counted := metrics.New()
 	restConfig.Wrap(counted.WrapTransport)
-	manager, err := newManager(restConfig, flags)
+	manager, shared, err := newManager(restConfig, flags)
 	if err != nil {
+		return err
+	}
+	if err := controllers.Prepare(ctx, manager); err != nil {
 		return err
 	}
 	if err := keepTime(ctx, manager, now); err != nil {
@@ -80,7 +84,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer traces.Flush(context.WithoutCancel(ctx)) // when all work has ended
 	out := outbound.New(flags.outbound(ctrl.Log.WithName("outbound"), now.Now))
-	if err := controllers.Setup(ctx, manager, controllers.Options{
+	operators, err := newShards(manager, shared, flags, controllers.Options{
 		Clock:           now,
 		Outbound:        out,
 		Providers:       connect.Providers(out),
@@ -94,9 +98,15 @@ func run(ctx context.Context, args []string) error {
 		InPlace:         backoff.DefaultInPlace,
 		Metrics:         counted,
 		Tracer:          tracerOf(traces),
-		Registry:        crmetrics.Registry,
 		Namespaces:      flags.namespaces,
-	}); err != nil {
+	})
+	if err != nil {
+		return err
+	}
+	if err := manager.Add(operators); err != nil {
+		return err
+	}
+	if err := counted.Register(crmetrics.Registry, metrics.Process{Operators: operators.allGauges, Shards: operators.standings}); err != nil {
 		return err
 	}
 	if err := addFeeds(manager, flags); err != nil {
@@ -111,36 +121,57 @@ func run(ctx context.Context, args []string) error {
 	if err := manager.Add(&spareMemory{cache: manager.GetCache(), heap: heapSize, free: debug.FreeOSMemory}); err != nil {
 		return err
 	}
-	log.Info("Manager starting", "version", version, "workers", flags.workers, "allowHTTP", flags.allowHTTP, "allowCIDRs", flags.allowCIDRs,
-		"denyCIDRs", flags.denyCIDRs)
-	return manager.Start(ctx)
+	log.Info("Manager starting", "version", version, "shards", flags.shards, "workers", flags.workers, "allowHTTP", flags.allowHTTP,
+		"allowCIDRs", flags.allowCIDRs, "denyCIDRs", flags.denyCIDRs)
+	ended, unfilled := make(chan error, 1), make(chan struct{})
+	go func() { ended <- manager.Start(ctx) }()
+	context.AfterFunc(ctx, func() {
+		if !isFilled(ctx, manager.GetCache()) {
+			close(unfilled)
+		}
+	})
+	select {
+	case err := <-ended:
+		return err
+	case err := <-operators.lost: // others may be at work already: nothing is waited for
+		return err
+	case <-unfilled: // controller-runtime would wait for the cache for ever
+		log.Info("Stopped before the cache was filled, nothing was begun")
+		return nil
+	}
 }
 
-func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, error) {
+// isFilled reports whether a cache has read what there is. Before that, no controller begins anything.
+func isFilled(ctx context.Context, of cache.Cache) bool {
+	const aMoment = 200 * time.Millisecond // it is not told otherwise that it has
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), aMoment)
+	defer cancel()
+	return of.WaitForCacheSync(ctx)
+}
+
+// newManager makes what the process has once: the one cache, which all operators in it share, and what it serves.
+func newManager(restConfig *rest.Config, flags *flags) (ctrl.Manager, *shardcache.Shared, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 
-	// The lease has connections of its own, so that a burst of writes never costs the leadership.
-	leaseConfig := rest.CopyConfig(restConfig)
-	leaseConfig.Timeout = 10 * time.Second
-
-	return ctrl.NewManager(restConfig, ctrl.Options{
-		Scheme:                        scheme,
-		MapperProvider:                newMapper,
-		Cache:                         controllers.CacheOptions(flags.namespaces...),
-		Client:                        controllers.ClientOptions(),
-		Metrics:                       metricsOptions(flags, scheme),
-		HealthProbeBindAddress:        flags.probeAddress,
-		PprofBindAddress:              flags.pprofAddress,
-		LeaderElection:                flags.leaderElect,
-		LeaderElectionID:              "feed-operator-leader",
-		LeaderElectionNamespace:       flags.leaderElectionNamespace,
-		LeaderElectionConfig:          leaseConfig,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       new(gracePeriod),
-		Controller:                    config.Controller{EnableWarmup: new(true)},
+	var shared *shardcache.Shared
+	manager, err := ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme:         scheme,
+		MapperProvider: newMapper,
+		Cache:          controllers.CacheOptions(flags.namespaces...),
+		NewCache: func(config *rest.Config, options cache.Options) (cache.Cache, error) {
+			made, err := cache.New(config, options)
+			shared = &shardcache.Shared{Cache: made}
+			return shared, err
+		},
+		Client:                  controllers.ClientOptions(),
+		Metrics:                 metricsOptions(flags, scheme),
+		HealthProbeBindAddress:  flags.probeAddress,
+		PprofBindAddress:        flags.pprofAddress,
+		GracefulShutdownTimeout: new(gracePeriod),
 	})
+	return manager, shared, err
 }
 
 func addProbes(manager ctrl.Manager) error {

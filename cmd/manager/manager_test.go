@@ -210,7 +210,10 @@ func TestFlagsThatMakeNoSenseAreExplained(t *testing.T) {
 		"--allow-cidr=localhost":       "is not an address range",
 		"--deny-cidr=10.0.0.1":         "is not an address range",
 		"--workers=0":                  "must be at least 1",
-		"--zap-log-level=6":            "Secrets included", // R5.6
+		"--shards=0":                   "must be from 1 to 64",
+		"--shards=65":                  "must be from 1 to 64",
+		"--shards=2":                   "--shards needs --leader-elect", // R6.3
+		"--zap-log-level=6":            "Secrets included",              // R5.6
 		"--feeds-base-url=example.org": "must be a full http:// or https:// URL",
 		"--kubeconfig=/does/not/exist": "/does/not/exist",
 		"extra":                        "unexpected argument",

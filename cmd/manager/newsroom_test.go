@@ -6,6 +6,7 @@ package main_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,7 +167,7 @@ func (n *newsroom) link(entry int) string { return n.web.ArticleURL(fmt.Sprintf(
 func (n *newsroom) posts(entry int) []mastodontest.Post {
 	var found []mastodontest.Post
 	for _, post := range n.press.Posts() {
-		if strings.Contains(post.Text, n.link(entry)) {
+		if slices.Contains(strings.Fields(post.Text), n.link(entry)) { // not as a part of another one's
 			found = append(found, post)
 		}
 	}

@@ -58,7 +58,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=feeds.feed-operator.io,resources=feeditems/status,verbs=patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 // Reconcile looks at what is recorded of an item, and does the first thing that is missing.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {

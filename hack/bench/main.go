@@ -32,6 +32,7 @@ import (
 	"github.com/feed-operator/feed-operator/hack/bench/crowds"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
 	"github.com/feed-operator/feed-operator/hack/bench/items"
+	"github.com/feed-operator/feed-operator/hack/bench/replicas"
 	"github.com/feed-operator/feed-operator/hack/bench/rig"
 )
 
@@ -66,6 +67,8 @@ var parts = []part{
 	{"text", items.Text, nil},
 	{"page", items.Page, []figure.Row{figure.Note("what the web page costs", needsLinux)}},
 	{"batches", items.Batches, []figure.Row{figure.Note("batches of a webhook", needsLinux)}},
+	{"replicas", replicas.HandOver, []figure.Row{figure.Note("hand-over from one replica to another", needsLinux)}},
+	{"shards", replicas.Shards, []figure.Row{figure.Note("replicas with shards", needsLinux)}},
 }
 
 func main() {

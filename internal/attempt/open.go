@@ -153,12 +153,13 @@ func (o *OpenAttempts) Drop(name types.NamespacedName) {
 	o.remove(name)
 }
 
-// EndTraces ends the traces of the attempts that wait, because the operator ends.
-func (o *OpenAttempts) EndTraces() {
+// End forgets all attempts that wait, because the operator ends: their traces end, and the room of their texts is for others in this process.
+func (o *OpenAttempts) End() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, open := range o.known {
+	for name, open := range o.known {
 		open.span.End()
+		o.remove(name)
 	}
 }
 

@@ -44,3 +44,23 @@ func TestDocumentsOfAttemptsThatWaitAreBounded(t *testing.T) {
 		t.Errorf("%d bytes are not given back", left)
 	}
 }
+
+// R1.6, R6.3: an operator that ends in a process that goes on, because another replica has its shard, leaves no room taken by what waited.
+func TestAnOperatorThatEndsGivesBackWhatItsAttemptsHold(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+	memory := budget.New(budget.Min, func() time.Time { return now })
+	kept := OpenAttempts{Budget: memory}
+	item := &v1alpha1.FeedItem{}
+	item.Namespace, item.Name, item.UID = "default", "a", "1"
+	open := newAttempt(item)
+	open.page.text, open.page.read = article.Article{Text: "text"}, now
+	kept.keep(item, open)
+	if memory.Usage().Waiting == 0 {
+		t.Fatal("nothing is held")
+	}
+	kept.End()
+	if left := memory.Usage().Waiting; left != 0 || kept.Begun(item) {
+		t.Errorf("%d bytes are not given back", left)
+	}
+}

@@ -37,6 +37,9 @@ var (
 		"FeedItems whose results are kept in memory until the API server accepts them.", nil, nil)
 	bytesKept = prometheus.NewDesc("feed_operator_results_kept_bytes",
 		"Approximate memory of the results that are kept until the API server accepts them, in bytes.", nil, nil)
+	shardHeld = prometheus.NewDesc("feed_operator_shard_held",
+		"1 for a shard that this replica works on, else 0. Missing while replicas that were started with another number of shards hold theirs.",
+		[]string{"shard", "shards"}, nil)
 )
 
 // Metrics counts what happens. The zero value is not usable; New makes one.

@@ -69,7 +69,7 @@ func gathered(t *testing.T, m *Metrics, now Now, objects ...client.Object) *prom
 	now.Cache = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&v1alpha1.FeedItem{}, "status.unfinished", func(client.Object) []string { return []string{"any"} }).Build()
 	registry := prometheus.NewRegistry()
-	if err := m.Register(registry, now); err != nil {
+	if err := m.Register(registry, Process{Operators: func() []Now { return []Now{now} }}); err != nil {
 		t.Fatal(err)
 	}
 	return registry
@@ -96,6 +96,73 @@ func TestOnlyWhoLeadsCountsTheQueue(t *testing.T) {
 	for name, want := range map[string]int{"feed_operator_items": 0, "feed_operator_sources": 0, "feed_operator_services": 0, "feed_operator_writes_held": 1} {
 		if got, err := testutil.GatherAndCount(registry, name); got != want || err != nil {
 			t.Errorf("%d of %s, want %d: %v", got, name, want, err)
+		}
+	}
+}
+
+// R5.2, R6.3: a process with several operators, of which each works on a part of the namespaces, counts what those have together that lead; and says which parts
+// they are.
+func TestAProcessCountsWhatItsOperatorsHaveTogether(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	operator := func(namespace string, items int32, leads bool) Now {
+		leading := make(chan struct{})
+		if leads {
+			close(leading)
+		}
+		source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "news"}}
+		source.Spec.Suspend = true
+		return Now{
+			Clock: testingclock.NewFakePassiveClock(noon), Leads: leading, Counted: func() bool { return true },
+			Items: func() (v1alpha1.ItemCounts, map[v1alpha1.Reason]int) {
+				return v1alpha1.ItemCounts{Pending: items}, map[v1alpha1.Reason]int{v1alpha1.ReasonDeliveryUncertain: int(items)}
+			},
+			Held: func() Held { return Held{Server: float64(items % 2), Namespaces: 1, Results: int64(items), Bytes: 10} },
+			Cache: fake.NewClientBuilder().WithScheme(scheme).WithObjects(source).
+				WithIndex(&v1alpha1.FeedItem{}, "status.unfinished", func(client.Object) []string { return []string{"any"} }).Build(),
+		}
+	}
+	registry := prometheus.NewRegistry()
+	err := New().Register(registry, Process{
+		Operators: func() []Now { return []Now{operator("a", 2, true), operator("b", 3, true), operator("c", 50, false)} },
+		Shards:    func() []Shard { return []Shard{{0, 3, true}, {1, 3, true}, {2, 3, false}} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `
+# HELP feed_operator_shard_held 1 for a shard that this replica works on, else 0. Missing while replicas that were started with another number of shards hold theirs.
+# TYPE feed_operator_shard_held gauge
+feed_operator_shard_held{shard="0",shards="3"} 1
+feed_operator_shard_held{shard="1",shards="3"} 1
+feed_operator_shard_held{shard="2",shards="3"} 0
+# HELP feed_operator_writes_held_namespaces Namespaces in which the API server refuses updates of FeedItems, which holds their work.
+# TYPE feed_operator_writes_held_namespaces gauge
+feed_operator_writes_held_namespaces 3
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "feed_operator_shard_held", "feed_operator_writes_held_namespaces"); err != nil {
+		t.Error(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if metric.GetGauge() != nil {
+				got[family.GetName()] += metric.GetGauge().GetValue()
+			}
+		}
+	}
+	for name, want := range map[string]float64{
+		"feed_operator_items": 5, "feed_operator_dead_letters": 5, "feed_operator_sources": 2, "feed_operator_writes_held": 1, "feed_operator_results_kept": 55,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %g, want %g", name, got[name], want)
 		}
 	}
 }

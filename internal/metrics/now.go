@@ -6,6 +6,7 @@ package metrics
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,7 +30,7 @@ type Held struct {
 	Results, Bytes int64
 }
 
-// Now is where the gauges are read from.
+// Now is where the gauges of one operator are read from. One that works on a part of the namespaces reads those alone.
 type Now struct {
 	Clock clock.PassiveClock
 	// Cache is read, and never the API server.
@@ -44,9 +45,35 @@ type Now struct {
 	Leads <-chan struct{}
 }
 
+// leads reports whether the operator leads.
+func (n Now) leads() bool {
+	select {
+	case <-n.Leads:
+		return true
+	default:
+		return false
+	}
+}
+
+// Shard is how a part of the namespaces stands.
+type Shard struct {
+	// Index is which one of Count it is, from 0.
+	Index, Count int
+	// Held is set if this process works on it.
+	Held bool
+}
+
+// Process is where the gauges of a process are read from, which may have several operators.
+type Process struct {
+	// Operators are those that there are now.
+	Operators func() []Now
+	// Shards are those that there are now; nil where that is not known.
+	Shards func() []Shard
+}
+
 // Register adds all metrics to a registry.
-func (m *Metrics) Register(registry prometheus.Registerer, now Now) error {
-	for _, metric := range append(m.all(), gauges{now}) {
+func (m *Metrics) Register(registry prometheus.Registerer, process Process) error {
+	for _, metric := range append(m.all(), gauges(process)) {
 		if err := registry.Register(metric); err != nil {
 			return err
 		}
@@ -55,12 +82,13 @@ func (m *Metrics) Register(registry prometheus.Registerer, now Now) error {
 }
 
 // gauges works out how many there are when it is asked.
-type gauges struct{ Now }
+type gauges Process
 
 // Describe implements prometheus.Collector.
 func (gauges) Describe(described chan<- *prometheus.Desc) {
 	for _, gauge := range []*prometheus.Desc{
-		items, itemsDue, deadLetters, oldestWaiting, sources, withoutProvider, serviceStates, failuresInARow, serverHeld, namespacesHeld, resultsKept, bytesKept,
+		items, itemsDue, deadLetters, oldestWaiting, sources, withoutProvider, serviceStates, failuresInARow, serverHeld, namespacesHeld, resultsKept,
+		bytesKept, shardHeld,
 	} {
 		described <- gauge
 	}
@@ -79,20 +107,25 @@ func (g gauges) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(of *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, value, labels...)
 	}
-	held := g.Held()
-	gauge(serverHeld, held.Server)
-	gauge(namespacesHeld, float64(held.Namespaces))
-	gauge(resultsKept, float64(held.Results))
-	gauge(bytesKept, float64(held.Bytes))
-	select {
-	case <-g.Leads:
-	default:
+	if g.Shards != nil {
+		for _, shard := range g.Shards() {
+			held := 0.0
+			if shard.Held {
+				held = 1
+			}
+			gauge(shardHeld, held, strconv.Itoa(shard.Index), strconv.Itoa(shard.Count))
+		}
+	}
+	operators := g.Operators()
+	held(operators, gauge)
+	operators = slices.DeleteFunc(operators, func(operator Now) bool { return !operator.leads() })
+	if len(operators) == 0 {
 		return
 	}
-	if g.Counted() {
-		g.collectItems(gauge)
+	if !slices.ContainsFunc(operators, func(operator Now) bool { return !operator.Counted() }) {
+		collectItems(operators, gauge)
 	}
-	now, err := g.read(ctx)
+	now, err := read(ctx, operators)
 	if err != nil {
 		return // the cache is not filled yet
 	}
@@ -100,14 +133,39 @@ func (g gauges) Collect(metrics chan<- prometheus.Metric) {
 	now.collectServices(gauge)
 }
 
+// held says what the API server does not take.
+func held(operators []Now, gauge setGauge) {
+	var all Held
+	for _, operator := range operators {
+		held := operator.Held()
+		all.Server = max(all.Server, held.Server)
+		all.Namespaces += held.Namespaces
+		all.Results += held.Results
+		all.Bytes += held.Bytes
+	}
+	gauge(serverHeld, all.Server)
+	gauge(namespacesHeld, float64(all.Namespaces))
+	gauge(resultsKept, float64(all.Results))
+	gauge(bytesKept, float64(all.Bytes))
+}
+
 // collectItems counts items by what they have come to.
-func (g gauges) collectItems(gauge setGauge) {
-	counts, dead := g.Items()
-	for phase, n := range map[v1alpha1.Phase]int32{
-		v1alpha1.PhaseUnprocessed: counts.Unprocessed, v1alpha1.PhaseDeferred: counts.Deferred, v1alpha1.PhasePending: counts.Pending,
-		v1alpha1.PhaseProcessed: counts.Processed, v1alpha1.PhaseFailed: counts.Failed,
-	} {
-		gauge(items, float64(n), string(phase))
+func collectItems(operators []Now, gauge setGauge) {
+	byPhase, dead := map[v1alpha1.Phase]float64{}, map[v1alpha1.Reason]int{}
+	for _, operator := range operators {
+		counts, byReason := operator.Items()
+		for phase, n := range map[v1alpha1.Phase]int32{
+			v1alpha1.PhaseUnprocessed: counts.Unprocessed, v1alpha1.PhaseDeferred: counts.Deferred, v1alpha1.PhasePending: counts.Pending,
+			v1alpha1.PhaseProcessed: counts.Processed, v1alpha1.PhaseFailed: counts.Failed,
+		} {
+			byPhase[phase] += float64(n)
+		}
+		for reason, n := range byReason {
+			dead[reason] += n
+		}
+	}
+	for phase, n := range byPhase {
+		gauge(items, n, string(phase))
 	}
 	for _, reason := range failureReasons {
 		gauge(deadLetters, float64(dead[reason]), string(reason))
@@ -123,21 +181,28 @@ type present struct {
 	sources      []v1alpha1.FeedSource
 }
 
-// read reads the cache.
-func (g gauges) read(ctx context.Context) (*present, error) {
-	var providers v1alpha1.AIProviderList
-	var destinations v1alpha1.FeedDestinationList
-	var feeds v1alpha1.FeedSourceList
-	for _, list := range []client.ObjectList{&providers, &destinations, &feeds} {
-		if err := g.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+// read reads the caches of operators.
+func read(ctx context.Context, operators []Now) (*present, error) {
+	all := &present{time: operators[0].Clock.Now()}
+	for _, operator := range operators {
+		var providers v1alpha1.AIProviderList
+		var destinations v1alpha1.FeedDestinationList
+		var feeds v1alpha1.FeedSourceList
+		for _, list := range []client.ObjectList{&providers, &destinations, &feeds} {
+			if err := operator.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+				return nil, err
+			}
+		}
+		unfinished, err := itemcache.UnfinishedOf(ctx, operator.Cache, "", itemcache.AnySource)
+		if err != nil {
 			return nil, err
 		}
+		all.unfinished = append(all.unfinished, unfinished...)
+		all.providers = append(all.providers, providers.Items...)
+		all.destinations = append(all.destinations, destinations.Items...)
+		all.sources = append(all.sources, feeds.Items...)
 	}
-	unfinished, err := itemcache.UnfinishedOf(ctx, g.Cache, "", itemcache.AnySource)
-	if err != nil {
-		return nil, err
-	}
-	return &present{g.Clock.Now(), unfinished, providers.Items, destinations.Items, feeds.Items}, nil
+	return all, nil
 }
 
 // collectServices counts providers, destinations and sources.

@@ -16,29 +16,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/tooltest"
 )
 
 // Tool is the path of promtool: that of the environment variable PROMTOOL, or what make has built last. It fails the test where there is none.
 func Tool(t *testing.T) string {
 	t.Helper()
-	if named := os.Getenv("PROMTOOL"); named != "" {
-		return named
-	}
-	var newest string
-	var built int64
-	found, err := filepath.Glob(filepath.Join(apitest.ModuleRoot(t), "bin", "tools", "promtool-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range found {
-		if info, err := os.Stat(path); err == nil && info.ModTime().UnixNano() > built && filepath.Ext(path) != ".partial" {
-			newest, built = path, info.ModTime().UnixNano()
-		}
-	}
-	if newest == "" {
+	tool := tooltest.Path(t, "promtool")
+	if tool == "" {
 		t.Fatal("there is no promtool: run the tests by `make test`, or `make promtool` once before")
 	}
-	return newest
+	return tool
 }
 
 // Rule is one alert.

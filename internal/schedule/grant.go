@@ -191,7 +191,7 @@ func (s *Schedule) arm(r *resource, now time.Time) {
 	var due time.Time
 	r.endPauses(now)
 	switch {
-	case s.resources[r.id] != r:
+	case s.ended, s.resources[r.id] != r:
 	case r.forgettable(now):
 		delete(s.resources, r.id)
 	case r.waiters() > 0 || !r.explicit || len(r.pauses) > 0:

@@ -20,6 +20,7 @@ type Schedule struct {
 
 	mu        sync.Mutex
 	open      bool
+	ended     bool
 	resources map[Resource]*resource
 	waiters   map[string]*waiter
 	asked     uint64      // requests made so far
@@ -58,6 +59,16 @@ func (s *Schedule) Open() {
 			requests = append(requests, w.requests...)
 		}
 		s.reconsider(requests, now)
+	})
+}
+
+// End has nothing happen by itself any more: no timer is left of those who still wait.
+func (s *Schedule) End() {
+	s.locked(func(time.Time) {
+		s.ended = true
+		for _, r := range s.resources {
+			s.touch(r) // which stops its timer
+		}
 	})
 }
 

@@ -1,0 +1,188 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/feedtest"
+)
+
+// R6.2: with what each way to install it lets it do, and nothing more, the operator works: in the namespaces that Helm was told, where it can read
+// nothing elsewhere; and in all of them by kustomize. The API server refuses it nothing.
+func TestTheOperatorWorksWithItsPermissionsAlone(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "manager")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, filepath.Join("..", "..", "cmd", "manager")).CombinedOutput(); err != nil {
+		t.Fatalf("build the manager: %v\n%s", err, out)
+	}
+	theirs, others := server.Namespace(t), server.Namespace(t)
+	feeds := map[string]*feedtest.Server{}
+	for _, in := range []string{theirs, others} {
+		feeds[in] = feedtest.New(t)
+		feeds[in].List(feeds[in].Entries("news", 1)...)
+		for name, url := range map[string]string{"news": feeds[in].FeedURL(), "broken": feeds[in].URL + "/missing.xml"} {
+			source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: name}, Spec: v1alpha1.FeedSourceSpec{URL: url}}
+			if err := server.Client.Create(t.Context(), source); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	processed := func(in string) {
+		apitest.Eventually(t, func(ctx context.Context) error {
+			items := &v1alpha1.FeedItemList{}
+			if err := server.Client.List(ctx, items, client.InNamespace(in)); err != nil {
+				return err
+			}
+			if len(items.Items) != 1 || items.Items[0].Status.Phase != v1alpha1.PhaseProcessed {
+				return fmt.Errorf("%d items, %+v", len(items.Items), items.Items)
+			}
+			said := &eventsv1.EventList{}
+			if err := server.Client.List(ctx, said, client.InNamespace(in)); err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(said.Items, func(event eventsv1.Event) bool { return event.Regarding.Name == "broken" }) {
+				return errors.New("nobody is told that a feed is broken")
+			}
+			return nil
+		})
+	}
+
+	narrow := run(t, program, objects(t, rendered(t, "narrow", "--set=watchNamespaces={"+theirs+"}", "--set=allowCIDRs={127.0.0.0/8}")))
+	processed(theirs)
+	narrow.refuses(t)
+	if hits := feeds[others].Hits("/feed.xml"); hits != 0 {
+		t.Errorf("the feed of another namespace was polled %d times", hits)
+	}
+	narrow.stop()
+	for _, verb := range []string{"get", "list", "watch", "patch", "create", "delete"} {
+		for _, what := range []string{"secrets", "feeditems.feeds.feed-operator.io", "feedsources.feeds.feed-operator.io", "feeditems.feeds.feed-operator.io/status"} {
+			if out, err := kubectl(t, "auth", "can-i", verb, what, "--namespace="+others, "--as="+narrow.user); err == nil {
+				t.Errorf("it may %s %s elsewhere: %s", verb, what, out)
+			}
+		}
+	}
+
+	run(t, program, objects(t, kustomized(t, "default")), "--allow-cidr=127.0.0.0/8")
+	processed(others)
+}
+
+// operator is one that runs as its ServiceAccount may.
+type operator struct {
+	user, metrics string
+	stop          func()
+}
+
+// run makes the ServiceAccount and the roles of an installation, and runs the operator as its Deployment says, with those.
+func run(t *testing.T, program string, installation map[string]*unstructured.Unstructured, flags ...string) *operator {
+	t.Helper()
+	namespace(t, home)
+	for _, object := range installation {
+		switch object.GetKind() {
+		case "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
+			//nolint:staticcheck // what is applied is whatever was rendered
+			if err := server.Client.Patch(t.Context(), object, client.Apply, client.FieldOwner("chart-test"), client.ForceOwnership); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var deployment appsv1.Deployment
+	only(t, installation, "Deployment", &deployment)
+	pod := deployment.Spec.Template.Spec
+	o := &operator{user: "system:serviceaccount:" + home + ":" + pod.ServiceAccountName, metrics: freeAddress(t)}
+
+	config, err := clientcmd.Load(server.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range config.AuthInfos {
+		who.Impersonate = o.user
+	}
+	reach := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, reach); err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.CreateTemp(t.TempDir(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags = append(append([]string{"--kubeconfig=" + reach, "--leader-election-namespace=" + home, "--metrics-bind-address=" + o.metrics,
+		"--health-probe-bind-address=0", "--feeds-bind-address=0", "--dashboard-bind-address=0"}, pod.Containers[0].Args...), flags...)
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, flags...)
+	command.Stdout, command.Stderr = said, said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	o.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		_ = command.Process.Signal(syscall.SIGTERM) // so that it gives its lease back
+		_ = command.Wait()
+		text, err := os.ReadFile(said.Name())
+		if err != nil || t.Failed() || strings.Contains(string(text), "forbidden") {
+			t.Errorf("%v; it says\n%s", err, text)
+		}
+	}
+	t.Cleanup(o.stop)
+	return o
+}
+
+// refuses checks that it can find out whose a token is: one that nobody knows gets no metrics.
+func (o *operator) refuses(t *testing.T) {
+	t.Helper()
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+o.metrics+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer nonsense")
+	response, err := insecure.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a token that nobody knows gets %s", response.Status)
+	}
+}
+
+func kubectl(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(server.Assets, "kubectl"), append(arguments, "--kubeconfig="+kubeconfig(t))...).CombinedOutput()
+	return string(out), err
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
