@@ -444,6 +444,23 @@ func (c *ItemCounts) Add(phase Phase, n int32) {
 // Active returns how many items are not finished.
 func (c ItemCounts) Active() int32 { return c.Unprocessed + c.Deferred + c.Pending }
 
+// ItemTotals is how many items of a source have ended, whether they are still there or not. An item that is tried again after it has
+// ended is not counted until it ends again.
+type ItemTotals struct {
+	// Processed is how many items have ended: Succeeded and Failed together.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Processed int64 `json:"processed"`
+	// Succeeded is how many items have ended in the phase Processed, skipped ones included.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Succeeded int64 `json:"succeeded"`
+	// Failed is how many items have ended in the phase Failed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Failed int64 `json:"failed"`
+}
+
 // ItemsToday is how many items a source has created on one day. A day is from midnight to midnight UTC.
 type ItemsToday struct {
 	// Day that the count is of, such as 2026-01-31.
@@ -527,8 +544,14 @@ type FeedSourceStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	FilteredEntries int64 `json:"filteredEntries,omitempty"`
 
-	// CountsToken names the last addition to filteredEntries. One whose answer from the API server is lost is known by it,
-	// and not added again.
+	// Totals counts the items of the source that have ended since it was created, also those that retention or a person has removed
+	// since. They are written with the counts, and when the operator stops. Items that are removed while no operator runs, or that a
+	// crash keeps from being written, about a minute's, are missing.
+	// +optional
+	Totals ItemTotals `json:"totals,omitzero"`
+
+	// CountsToken names the process that has written the counts last. By it an operator knows whether what it has to add was
+	// added before, though the answer from the API server was lost, and whether another one has counted since.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CountsToken string `json:"countsToken,omitempty"`
@@ -579,6 +602,8 @@ func (in *FeedSourceStatus) RetryRequested() *metav1.MicroTime {
 // +kubebuilder:printcolumn:name="Last success",type=date,JSONPath=`.status.lastSuccessTime`,priority=1
 // +kubebuilder:printcolumn:name="Deferred",type=integer,JSONPath=`.status.items.deferred`,priority=1
 // +kubebuilder:printcolumn:name="Filtered",type=integer,JSONPath=`.status.filteredEntries`,priority=1
+// +kubebuilder:printcolumn:name="All succeeded",type=integer,JSONPath=`.status.totals.succeeded`,priority=1
+// +kubebuilder:printcolumn:name="All failed",type=integer,JSONPath=`.status.totals.failed`,priority=1
 // +kubebuilder:printcolumn:name="Title",type=string,JSONPath=`.status.title`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type FeedSource struct {

@@ -134,6 +134,9 @@ var feedSourceRules = map[string]rule{
 	"up to sixteen filters sift entries": lists("FeedSource", "spec.filters", 16, anEntryFilter).unique(anEntryFilter(0)), // R1.8
 	"a filter drops or keeps":            choices("FeedSource", "spec.filters[].action", "Keep", "Drop").beside(withFilter),
 	"filters have dropped 0 or more":     counts("FeedSource", "status.filteredEntries", 0),
+	"0 or more items have ended":         counts("FeedSource", "status.totals.processed", 0), // R5.2
+	"0 or more items have ended well":    counts("FeedSource", "status.totals.succeeded", 0),
+	"0 or more items have failed":        counts("FeedSource", "status.totals.failed", 0),
 	"a filter has the name of a label": rule{kind: "FeedSource", field: "spec.filters[].name",
 		valid: []any{"a", "no-sports", "2-old", strings.Repeat("x", 63)},
 		invalid: []refusal{

@@ -61,6 +61,7 @@ func story(t *testing.T) kubectl {
 		source.Status.Title, source.Status.EffectiveInterval = "News", source.Spec.Interval
 		source.Status.Items = v1alpha1.ItemCounts{Deferred: 4, Processed: 17, Failed: 3}
 		source.Status.FilteredEntries = 23
+		source.Status.Totals = v1alpha1.ItemTotals{Processed: 1234, Succeeded: 1191, Failed: 43}
 		source.Status.LastSuccessTime = new(metav1.Now())
 	})
 	provider := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "built-in"}}

@@ -5,7 +5,6 @@ package feedsource
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"strings"
 	"time"
@@ -90,25 +89,3 @@ func setFiltersFailing(source *v1alpha1.FeedSource, judged bool, message string,
 		note(source, v1alpha1.ConditionFiltersFailing, v1alpha1.ReasonEvaluationFailed, message, now)
 	}
 }
-
-// droppedReport is how many dropped entries are added to a status, and what names that there: the answer to a write may be lost.
-type droppedReport struct {
-	entries int64
-	token   string
-}
-
-// countFiltered adds to a status what was dropped since it was written last, once. It is told along with other news only:
-// it is not worth a write. Until filteredWritten, the same is added.
-func (w *sourceState) countFiltered(status *v1alpha1.FeedSourceStatus) {
-	if w.filteredReport.entries == 0 && w.filteredUnreported > 0 {
-		w.filteredReport = droppedReport{entries: w.filteredUnreported, token: rand.Text()}
-		w.filteredUnreported = 0
-	}
-	if report := w.filteredReport; report.entries > 0 && status.CountsToken != report.token {
-		status.FilteredEntries += report.entries
-		status.CountsToken = report.token
-	}
-}
-
-// filteredWritten notes that the status counts what was added to it.
-func (w *sourceState) filteredWritten() { w.filteredReport = droppedReport{} }

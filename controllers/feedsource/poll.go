@@ -115,7 +115,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 			log.Info("Feed read", "entries", len(document.Entries), "created", found.created, "held", found.held, "filtered", found.dropped)
 		}
 		watch.validators = new(memory.Validators)
-		watch.filteredUnreported += int64(found.dropped)
+		watch.counters.dropped(found.dropped)
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {

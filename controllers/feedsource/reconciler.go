@@ -224,18 +224,14 @@ func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSour
 	err := write(ctx, source, func(source *v1alpha1.FeedSource) {
 		today = polling.Intake{}
 		if counted = change(source); counted {
-			source.Status.Items = r.tally.Of(source.UID)
 			if today = watch.today; today.Created > 0 {
 				source.Status.ItemsToday = itemsToday(today)
 			}
-			watch.countFiltered(&source.Status)
+			watch.counters.write(&source.Status, r.tally.Of(source.UID))
 		}
 	})
 	if err != nil {
 		return err
-	}
-	if counted {
-		watch.filteredWritten()
 	}
 	watch.reportedToday = cmp.Or(today, watch.reportedToday)
 	watch.writtenCounts = new(source.Status.Items)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -27,9 +28,12 @@ import (
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	changed := predicate.Or(predicate.GenerationChangedPredicate{},
 		queue.AnnotationChanged(v1alpha1.AnnotationPoll), queue.AnnotationChanged(v1alpha1.AnnotationRetry))
+	if err := manager.Add(ctrlmanager.RunnableFunc(r.writeLast)); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(changed)).
-		Watches(&v1alpha1.FeedItem{}, countItems(&r.tally)).
+		Watches(&v1alpha1.FeedItem{}, r.countItems()).
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.sourcesNotifying),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Sources).
@@ -41,28 +45,32 @@ type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // countItems tallies the items, and queues the source of one whose phase has changed: at once when all of its
 // items have settled, and else after a while, so that what changes meanwhile is counted with it.
-func countItems(tally *itemcache.Tally) handler.EventHandler {
+func (r *Reconciler) countItems() handler.EventHandler {
 	const countDelay = 2 * time.Second // the first change shows soon, the rest of the minute together
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, to sourceQueue) {
 			item := itemcache.AsItem(e.Object)
-			tally.Change(nil, item)
+			r.tally.Change(nil, item)
 			enqueueSource(item, to, countDelay)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, to sourceQueue) {
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, to sourceQueue) {
 			before, after := itemcache.AsItem(e.ObjectOld), itemcache.AsItem(e.ObjectNew)
-			tally.Change(before, after)
+			if before != nil && after != nil && before.UID != after.UID { // what came between was not heard of
+				r.noteGone(ctx, before)
+			}
+			r.tally.Change(before, after)
 			switch {
 			case before == nil, after == nil, before.Status.Phase == after.Status.Phase:
-			case tally.Settled(after.Spec.SourceRef.UID, 0):
+			case r.tally.Settled(after.Spec.SourceRef.UID, 0):
 				enqueueSource(after, to, 0)
 			default:
 				enqueueSource(after, to, countDelay)
 			}
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, to sourceQueue) {
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, to sourceQueue) {
 			item := itemcache.AsItem(e.Object)
-			tally.Change(item, nil)
+			r.noteGone(ctx, item)
+			r.tally.Change(item, nil)
 			enqueueSource(item, to, countDelay)
 		},
 	}

@@ -51,9 +51,8 @@ type sourceState struct {
 	validators *feedmemory.Validators
 	// filters of the generation that was looked at last, nil until there was one.
 	filters *compiledFilters
-	// filteredUnreported is how many entries the filters have dropped that the status does not count yet.
-	filteredUnreported int64
-	filteredReport     droppedReport // what is being written of them
+	// counters are what the source has come to since it was created.
+	counters counters
 	// complete is set once the memory holds the identities of all items, also of those that a poll made that
 	// was cut off.
 	complete bool
@@ -115,6 +114,7 @@ func (w *sourceStates) of(source *v1alpha1.FeedSource, now time.Time) *sourceSta
 		if source.CreationTimestamp.After(w.began) {
 			known.firstSeen = now
 		}
+		known.counters.begin(&source.Status)
 		if w.byName == nil {
 			w.byName = map[types.NamespacedName]*sourceState{}
 		}

@@ -85,29 +85,3 @@ func TestNewItemsAreCountedWithinAMinute(t *testing.T) {
 		})
 	}
 }
-
-// R1.8: the API server may have taken a report whose answer was lost. What the filters have dropped is counted once all the same, and what they
-// drop meanwhile with the next one.
-func TestDroppedEntriesAreCountedOnce(t *testing.T) {
-	t.Parallel()
-	watch, status := &sourceState{filteredUnreported: 2}, v1alpha1.FeedSourceStatus{}
-	want := func(when string, entries int64) {
-		t.Helper()
-		if status.FilteredEntries != entries {
-			t.Errorf("%s: %d, want %d", when, status.FilteredEntries, entries)
-		}
-	}
-	before := status
-	watch.countFiltered(&before) // refused
-	watch.countFiltered(&status) // its answer is lost
-	want("after a report", 2)
-	watch.filteredUnreported++
-	watch.countFiltered(&status)
-	want("while nobody knows whether that was taken", 2)
-	watch.filteredWritten()
-	watch.countFiltered(&status)
-	want("with what came meanwhile", 3)
-	watch.filteredWritten()
-	watch.countFiltered(&status)
-	want("when all is written", 3)
-}

@@ -1,0 +1,145 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feedsource
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/record"
+)
+
+// counters are what a source has come to since it was created: what its status said when this process began to count, and what has come
+// since. The whole is written and not what is to be added, so that nothing counts twice that is written twice because an answer was lost.
+//
+// Where another process has written meanwhile, it goes on from what that one has written, and forgets what it has not written
+// itself: the other one may have counted that too.
+type counters struct {
+	mu sync.Mutex
+	// token names this process on the status.
+	token string
+	// began is what stood on the status that the counters go on from.
+	began counted
+	// gone are the items that had ended and were removed since.
+	gone endedItems
+	// filtered is how many entries the filters have dropped.
+	filtered int64
+}
+
+// counted is what of a status tells whether somebody has counted.
+type counted struct {
+	token    string
+	items    v1alpha1.ItemCounts
+	totals   v1alpha1.ItemTotals
+	filtered int64
+}
+
+type endedItems struct{ succeeded, failed int64 }
+
+// most is where counters begin again that a person has set to more: what is added to it is still a number of JSON to whoever reads it.
+const most = 1e15
+
+func countedOn(status *v1alpha1.FeedSourceStatus) counted {
+	return counted{token: status.CountsToken, items: status.Items, totals: status.Totals, filtered: status.FilteredEntries}
+}
+
+// goneBy returns how many items were gone when a status was written: those of its totals that were not there.
+func goneBy(status *v1alpha1.FeedSourceStatus) endedItems {
+	notThere := func(total int64, there int32) int64 { return min(max(total-int64(there), 0), most) }
+	return endedItems{
+		succeeded: notThere(status.Totals.Succeeded, status.Items.Processed),
+		failed:    notThere(status.Totals.Failed, status.Items.Failed),
+	}
+}
+
+// begin has the counters go on from a status.
+func (c *counters) begin(status *v1alpha1.FeedSourceStatus) {
+	c.token = rand.Text()
+	c.began, c.gone, c.filtered = countedOn(status), goneBy(status), min(status.FilteredEntries, most)
+}
+
+// others reports whether another process has counted on a status since this one has.
+func (c *counters) others(status *v1alpha1.FeedSourceStatus) bool {
+	return status.CountsToken != c.token && countedOn(status) != c.began
+}
+
+// dropped notes that the filters have dropped so many entries. It is told along with other news only: it is not worth a write.
+func (c *counters) dropped(entries int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.filtered += int64(entries)
+}
+
+// removed notes that an item is gone that had ended.
+func (c *counters) removed(phase v1alpha1.Phase) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if phase == v1alpha1.PhaseFailed {
+		c.gone.failed++
+	} else {
+		c.gone.succeeded++
+	}
+}
+
+// unwritten reports whether items are gone of which a status does not know.
+func (c *counters) unwritten(status *v1alpha1.FeedSourceStatus) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.others(status) && goneBy(status) != c.gone
+}
+
+// write puts the counters on a status, with the items that there are.
+func (c *counters) write(status *v1alpha1.FeedSourceStatus, there v1alpha1.ItemCounts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.others(status) {
+		c.begin(status)
+	}
+	succeeded, failed := c.gone.succeeded+int64(there.Processed), c.gone.failed+int64(there.Failed)
+	status.Items, status.FilteredEntries, status.CountsToken = there, c.filtered, c.token
+	status.Totals = v1alpha1.ItemTotals{Processed: succeeded + failed, Succeeded: succeeded, Failed: failed}
+}
+
+// noteGone counts an item that was removed after it had ended, unless its source is gone too.
+func (r *Reconciler) noteGone(ctx context.Context, item *v1alpha1.FeedItem) {
+	if item == nil || !item.Terminal() {
+		return
+	}
+	if source, err := itemcache.SourceOf(ctx, r.Client, item); err == nil && source != nil { // from the cache: it does not fail
+		r.states.of(source, r.Clock.Now()).counters.removed(item.Status.Phase)
+	}
+}
+
+// writeLast writes what is not written of the items that are gone when the operator stops: no other process can know of them.
+func (r *Reconciler) writeLast(ctx context.Context) error {
+	<-ctx.Done()
+	limited, cancel := record.Context(ctx)
+	defer cancel()
+	for name, watch := range r.states.all() {
+		var source v1alpha1.FeedSource
+		if limited.Err() != nil {
+			return nil // they are missing then, as after a crash
+		}
+		if err := r.Client.Get(limited, name, &source); err != nil || source.UID != watch.uid || !watch.counters.unwritten(&source.Status) {
+			continue
+		}
+		watch.Lock()
+		_ = r.writeCounted(limited, &source, watch, r.write, func(source *v1alpha1.FeedSource) bool { return watch.counters.unwritten(&source.Status) })
+		watch.Unlock()
+	}
+	return nil
+}
+
+// all returns the states of all sources that this process has seen.
+func (w *sourceStates) all() map[types.NamespacedName]*sourceState {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.byName)
+}
