@@ -77,6 +77,9 @@ func (w *world) untilSent(n int, phase v1alpha1.Phase, reason v1alpha1.Reason) [
 			w.clock.Step(time.Minute)
 			w.lookAtBatches() // what waits for the machine's timers is not woken by the clock that was set
 		}
+		if err != nil { // as long as time passes there is something to wait for
+			err = fmt.Errorf("at %s: %w", w.clock.Now().Format(time.TimeOnly), err)
+		}
 		return err
 	})
 }

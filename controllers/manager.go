@@ -270,7 +270,11 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		options.Gauges(now)
 	}
 	if options.Registry != nil {
-		if err := counted.Register(options.Registry, metrics.Process{Operators: func() []metrics.Now { return []metrics.Now{now} }}); err != nil {
+		alone := metrics.Process{
+			Operators: func() []metrics.Now { return []metrics.Now{now} },
+			Shards:    func() []metrics.Shard { return []metrics.Shard{{Count: 1, Held: true}} },
+		}
+		if err := counted.Register(options.Registry, alone); err != nil {
 			return err
 		}
 	}
