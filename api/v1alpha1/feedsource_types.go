@@ -550,8 +550,8 @@ type FeedSourceStatus struct {
 	// +optional
 	Totals ItemTotals `json:"totals,omitzero"`
 
-	// CountsToken names the process that has written the counts last. By it an operator knows whether what it has to add was
-	// added before, though the answer from the API server was lost, and whether another one has counted since.
+	// CountsToken is what the first versions of the operator had beside filteredEntries. It is neither read nor written: backups from
+	// then hold it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CountsToken string `json:"countsToken,omitempty"`

@@ -5,7 +5,6 @@ package feedsource
 
 import (
 	"context"
-	"crypto/rand"
 	"maps"
 	"sync"
 
@@ -17,38 +16,20 @@ import (
 )
 
 // counters are what a source has come to since it was created: what its status said when this process began to count, and what has come
-// since. The whole is written and not what is to be added, so that nothing counts twice that is written twice because an answer was lost.
-//
-// Where another process has written meanwhile, it goes on from what that one has written, and forgets what it has not written
-// itself: the other one may have counted that too.
+// since. The whole is written and not what is to be added: so nothing counts twice that is written twice because an answer was lost, or that two
+// operators have heard of of which one does not know yet that it is deposed.
 type counters struct {
 	mu sync.Mutex
-	// token names this process on the status.
-	token string
-	// began is what stood on the status that the counters go on from.
-	began counted
 	// gone are the items that had ended and were removed since.
 	gone endedItems
 	// filtered is how many entries the filters have dropped.
 	filtered int64
 }
 
-// counted is what of a status tells whether somebody has counted.
-type counted struct {
-	token    string
-	items    v1alpha1.ItemCounts
-	totals   v1alpha1.ItemTotals
-	filtered int64
-}
-
 type endedItems struct{ succeeded, failed int64 }
 
-// most is where counters begin again that a person has set to more: what is added to it is still a number of JSON to whoever reads it.
+// most is where counters go on from that a person has set to more: what is added to it is still a number of JSON to whoever reads it.
 const most = 1e15
-
-func countedOn(status *v1alpha1.FeedSourceStatus) counted {
-	return counted{token: status.CountsToken, items: status.Items, totals: status.Totals, filtered: status.FilteredEntries}
-}
 
 // goneBy returns how many items were gone when a status was written: those of its totals that were not there.
 func goneBy(status *v1alpha1.FeedSourceStatus) endedItems {
@@ -59,15 +40,13 @@ func goneBy(status *v1alpha1.FeedSourceStatus) endedItems {
 	}
 }
 
-// begin has the counters go on from a status.
-func (c *counters) begin(status *v1alpha1.FeedSourceStatus) {
-	c.token = rand.Text()
-	c.began, c.gone, c.filtered = countedOn(status), goneBy(status), min(status.FilteredEntries, most)
-}
-
-// others reports whether another process has counted on a status since this one has.
-func (c *counters) others(status *v1alpha1.FeedSourceStatus) bool {
-	return status.CountsToken != c.token && countedOn(status) != c.began
+// learn takes in what a status says, where it says more than is known: another operator has counted, or a backup was restored.
+func (c *counters) learn(status *v1alpha1.FeedSourceStatus) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	said := goneBy(status)
+	c.gone.succeeded, c.gone.failed = max(c.gone.succeeded, said.succeeded), max(c.gone.failed, said.failed)
+	c.filtered = max(c.filtered, min(status.FilteredEntries, most))
 }
 
 // dropped notes that the filters have dropped so many entries. It is told along with other news only: it is not worth a write.
@@ -92,18 +71,17 @@ func (c *counters) removed(phase v1alpha1.Phase) {
 func (c *counters) unwritten(status *v1alpha1.FeedSourceStatus) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.others(status) && goneBy(status) != c.gone
+	said := goneBy(status)
+	return c.gone.succeeded > said.succeeded || c.gone.failed > said.failed
 }
 
 // write puts the counters on a status, with the items that there are.
 func (c *counters) write(status *v1alpha1.FeedSourceStatus, there v1alpha1.ItemCounts) {
+	c.learn(status)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.others(status) {
-		c.begin(status)
-	}
 	succeeded, failed := c.gone.succeeded+int64(there.Processed), c.gone.failed+int64(there.Failed)
-	status.Items, status.FilteredEntries, status.CountsToken = there, c.filtered, c.token
+	status.Items, status.FilteredEntries = there, c.filtered
 	status.Totals = v1alpha1.ItemTotals{Processed: succeeded + failed, Succeeded: succeeded, Failed: failed}
 }
 

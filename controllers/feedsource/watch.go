@@ -114,7 +114,7 @@ func (w *sourceStates) of(source *v1alpha1.FeedSource, now time.Time) *sourceSta
 		if source.CreationTimestamp.After(w.began) {
 			known.firstSeen = now
 		}
-		known.counters.begin(&source.Status)
+		known.counters.learn(&source.Status)
 		if w.byName == nil {
 			w.byName = map[types.NamespacedName]*sourceState{}
 		}
