@@ -16,8 +16,8 @@ import (
 )
 
 // counters are what a source has come to since it was created: what its status said when this process began to count, and what has come
-// since. The whole is written and not what is to be added: so nothing counts twice that is written twice because an answer was lost, or that two
-// operators have heard of of which one does not know yet that it is deposed.
+// since. The whole is written and not what is to be added: so nothing counts twice that is written twice because an answer was lost, or that a deposed
+// operator has heard of beside the one that follows it.
 type counters struct {
 	mu sync.Mutex
 	// gone are the items that had ended and were removed since.
