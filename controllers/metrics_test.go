@@ -17,14 +17,19 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
 // R5.2: a day with failures shows in the metrics: what was polled, made, summarized by a fallback, sent, spooled and resent, and what there is now.
 func TestADayShowsInTheMetrics(t *testing.T) {
 	t.Parallel()
-	broken, steady := &script{answer: failsFor(1000, v1alpha1.CategoryValidation)}, &script{}
+	// What answers nonsense has taken tokens all the same.
+	broken, steady := &script{answer: func(int, provider.Request) (provider.Response, error) {
+		return provider.Response{Tokens: 7}, failure.New(v1alpha1.CategoryValidation, "", "It failed on purpose.")
+	}}, &script{}
 	registry := prometheus.NewRegistry()
 	w := scriptedWorld(t, map[string]*script{"broken": broken, "steady": steady}, func(w *world) { w.metrics = registry })
 	server := w.mastodon()
@@ -57,6 +62,7 @@ func TestADayShowsInTheMetrics(t *testing.T) {
 		`provider_fallbacks_total`:                                       1,
 		`provider_calls_total{provider="openai",stage="summarize"}`:      2,
 		`provider_errors_total{category="Validation",provider="openai"}`: 1,
+		`provider_tokens_total{provider="openai"}`:                       107,
 		`stages_total{result="success",stage="summarize"}`:               1,
 		`stages_total{result="retrying",stage="deliver"}`:                1,
 		`deliveries_total{result="spooled"}`:                             1,
@@ -64,10 +70,10 @@ func TestADayShowsInTheMetrics(t *testing.T) {
 		`deliveries_total{result="sent"}`:                                0,
 		`delivery_failures_total{category="RateLimit"}`:                  1,
 		`items_ended_total{result="summarized",retried="true"}`:          1,
-		`item_retries`:                                                   1,
-		`retry_delay_seconds{stage="deliver"}`:                           1,
-		`stage_duration_seconds{stage="summarize"}`:                      1,
-		`provider_call_duration_seconds{provider="openai"}`:              2,
+		`item_retries`:                                      1,
+		`retry_delay_seconds{stage="deliver"}`:              1,
+		`stage_duration_seconds{stage="summarize"}`:         1,
+		`provider_call_duration_seconds{provider="openai"}`: 2,
 	}))
 }
 

@@ -9,8 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -18,12 +17,10 @@ import (
 	"testing"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
@@ -32,36 +29,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/posted"
 )
 
-// permission is one verb on one kind of object.
-type permission struct{ group, resource, verb string }
-
-func (p permission) String() string {
-	return fmt.Sprintf("to %s %s", p.verb, strings.Trim(p.resource+"."+p.group, "."))
-}
-
 // permissions are what the operator's role gives it in a namespace. The reviews are for the page and the metrics, which are not of the controllers.
-func permissions(t *testing.T) (all []permission) {
+func permissions(t *testing.T) []rbacv1.PolicyRule {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(apitest.ModuleRoot(t), "config", "rbac", "role.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var role rbacv1.ClusterRole
-	if err := yaml.UnmarshalStrict(text, &role); err != nil {
-		t.Fatal(err)
-	}
-	for _, rule := range role.Rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					if group != "authentication.k8s.io" && group != "authorization.k8s.io" {
-						all = append(all, permission{group, resource, verb})
-					}
-				}
-			}
-		}
-	}
-	return all
+	return slices.DeleteFunc(apitest.Permissions(t, "role.yaml"), func(p rbacv1.PolicyRule) bool {
+		return p.APIGroups[0] == "authentication.k8s.io" || p.APIGroups[0] == "authorization.k8s.io"
+	})
 }
 
 // denials notes what the API server forbids an operator.
@@ -100,32 +73,11 @@ func (f *denials) all() []string {
 }
 
 // under has a world's operator be a user who may do so much in the world's namespace and nothing else, and notes what it is forbidden.
-func under(t *testing.T, may []permission, forbidden *denials) func(*world) {
+func under(t *testing.T, may []rbacv1.PolicyRule, forbidden *denials) func(*world) {
 	return func(w *world) {
 		t.Helper()
 		user := "operator-" + w.namespace
-		role := roleOf(w, may)
-		binding := &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-		}
-		for _, object := range []client.Object{role, binding} {
-			if err := w.client.Create(t.Context(), object); err != nil {
-				t.Fatal(err)
-			}
-		}
-		apitest.Eventually(t, func(ctx context.Context) error { // the API server learns of roles a moment later
-			group, resource := may[0].group, may[0].resource
-			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User:               user,
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.namespace, Group: group, Resource: resource, Verb: may[0].verb},
-			}}
-			if err := w.client.Create(ctx, review); err != nil || !review.Status.Allowed {
-				return errors.Join(err, errors.New("the role is not in force"))
-			}
-			return nil
-		})
+		server.Allow(t, user, w.namespace, "operator", may)
 		w.reaches = func(config *rest.Config) {
 			config.Impersonate.UserName = user
 			config.Wrap(forbidden.wrap)
@@ -133,18 +85,11 @@ func under(t *testing.T, may []permission, forbidden *denials) func(*world) {
 	}
 }
 
-func roleOf(w *world, may []permission) *rbacv1.Role {
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"}}
-	for _, p := range may {
-		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{p.group}, Resources: []string{p.resource}, Verbs: []string{p.verb}})
-	}
-	return role
-}
-
 // grant has the operator be allowed all it needs, so that it can be stopped: one whose cache is not filled goes on waiting for that.
-func (w *world) grant(all []permission) {
+func (w *world) grant(all []rbacv1.PolicyRule) {
 	w.t.Helper()
-	if err := w.client.Update(w.t.Context(), roleOf(w, all)); err != nil {
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"}, Rules: all}
+	if err := w.client.Update(w.t.Context(), role); err != nil {
 		w.t.Fatal(err)
 	}
 	if !w.manager.GetCache().WaitForCacheSync(w.t.Context()) {
@@ -265,14 +210,15 @@ func TestTheRoleOfTheOperatorIsWhatItsJobTakes(t *testing.T) {
 		}
 	})
 	for _, missing := range portion.SomeOf(all, 4) {
-		t.Run("without permission "+missing.String(), func(t *testing.T) {
+		name := fmt.Sprintf("to %s %s", missing.Verbs[0], strings.Trim(missing.Resources[0]+"."+missing.APIGroups[0], "."))
+		t.Run("without permission "+name, func(t *testing.T) {
 			t.Parallel()
 			forbidden := &denials{}
-			w := newWorld(t, under(t, slices.DeleteFunc(slices.Clone(all), func(p permission) bool { return p == missing }), forbidden))
+			w := newWorld(t, under(t, slices.DeleteFunc(slices.Clone(all), func(p rbacv1.PolicyRule) bool { return reflect.DeepEqual(p, missing) }), forbidden))
 			w.mainJob(forbidden)
 			w.grant(all)
 			if len(forbidden.all()) == 0 {
-				t.Errorf("without it nothing was forbidden: %s", missing)
+				t.Errorf("without it nothing was forbidden: %s", name)
 			}
 		})
 	}

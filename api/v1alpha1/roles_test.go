@@ -5,21 +5,16 @@ package v1alpha1_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
@@ -28,33 +23,8 @@ import (
 // person may do in a namespace what a role of config/rbac gives, and nothing else.
 func person(t *testing.T, file, namespace string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(apitest.ModuleRoot(t), "config", "rbac", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	role := &rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(text, role); err != nil {
-		t.Fatal(err)
-	}
-	user := role.Name + "-" + namespace
-	role.Name, role.Labels = user, nil
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	}
-	for _, object := range []client.Object{role, binding} {
-		if err := server.Client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apitest.Eventually(t, func(ctx context.Context) error { // the API server learns of roles a moment later
-		allowed, err := may(ctx, user, namespace, "get feedsources")
-		if err == nil && !allowed {
-			err = errors.New("the role is not in force")
-		}
-		return err
-	})
+	user := strings.TrimSuffix(file, ".yaml") + "-" + namespace
+	server.Allow(t, user, namespace, user, apitest.Permissions(t, file))
 	return user
 }
 

@@ -7,61 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
-
 	"github.com/feed-operator/feed-operator/internal/apitest"
 )
-
-// rulesOf are the rules of a role of config/rbac, each about one verb on one kind of object.
-func rulesOf(t *testing.T, file string) (rules []rbacv1.PolicyRule) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(apitest.ModuleRoot(t), "config", "rbac", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var role rbacv1.Role
-	if err := yaml.Unmarshal(text, &role); err != nil {
-		t.Fatal(err)
-	}
-	for _, rule := range role.Rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}})
-				}
-			}
-		}
-	}
-	return rules
-}
-
-// let has a user follow rules in a namespace.
-func let(t *testing.T, user, namespace, name string, rules []rbacv1.PolicyRule) {
-	t.Helper()
-	for _, object := range []client.Object{
-		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Rules: rules},
-		&rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-		},
-	} {
-		if err := server.Client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // asUser is a way to the API server as a certain user, which notes what is forbidden.
 type asUser struct {
@@ -116,7 +69,7 @@ func (a *answers) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // nothing. Without any one of its rules the API server forbids them something.
 func TestTheRoleOfTheLeasesIsWhatReplicasTake(t *testing.T) {
 	t.Parallel()
-	all := rulesOf(t, "leader_election_role.yaml")
+	all := apitest.Permissions(t, "leader_election_role.yaml")
 	for missing := range len(all) + 1 {
 		name := "with all of it"
 		if missing < len(all) {
@@ -130,8 +83,8 @@ func TestTheRoleOfTheLeasesIsWhatReplicasTake(t *testing.T) {
 			if missing < len(rules) {
 				rules = slices.Delete(rules, missing, missing+1)
 			}
-			let(t, user, work, "work", rulesOf(t, "role.yaml"))
-			let(t, user, c.leases, "leases", rules)
+			server.Allow(t, user, work, "work", apitest.Permissions(t, "role.yaml"))
+			server.Allow(t, user, c.leases, "leases", rules)
 			api := newAsUser(t, user)
 			replica := func() *process {
 				return startWith(t, api.kubeconfig, work, "--leader-elect", "--leader-election-namespace="+c.leases, "--shards=2")

@@ -89,7 +89,12 @@ func TestEachValueDoesSomething(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if rendered(t, "feeds", "--values="+file) != rendered(t, "feeds", "--values="+other) {
+				out, err := tryRender(t, "feeds", "--values="+other)
+				// The chart may refuse what is left, such as a page for everybody who comes without signing in.
+				if err != nil && !strings.Contains(err.Error(), "execution error at") {
+					t.Fatal(err)
+				}
+				if err != nil || out != rendered(t, "feeds", "--values="+file) {
 					return
 				}
 			}

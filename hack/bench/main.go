@@ -142,6 +142,7 @@ func parse(arguments []string) (options, error) {
 	flags.IntVar(&o.scale.Items, "items", 100_000, "processed items with which memory is measured")
 	flags.IntVar(&o.scale.Sources, "sources", 10_000, "sources with which polling and a restart are measured")
 	flags.BoolVar(&o.scale.Short, "short", false, "measure everything at a small size, to see that it works; the figures mean little")
+	flags.BoolVar(&o.rig.Observed, "observed", true, "scrape the metrics, take the traces and have the page open meanwhile, as where the operator is run")
 	flags.StringVar(&o.rig.Profiles, "profile", "", "folder for CPU profiles of the operator at work")
 	flags.StringVar(&o.rig.Manager, "manager", "", "program whose memory and processor time are measured (default bin/manager, as `make build` makes it)")
 	if err := flags.Parse(arguments); err != nil {
@@ -188,7 +189,7 @@ func moduleRoot() (string, error) {
 }
 
 func printMachine(out io.Writer, plane *rig.Plane, took time.Duration) error {
-	_, err := fmt.Fprintf(out, "\n%d cores (%s/%s), %s, kube-apiserver %s, measured in %s\n",
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), plane.Version, took.Round(time.Second))
+	_, err := fmt.Fprintf(out, "\n%d cores (%s/%s), %s, kube-apiserver %s, measured in %s; %s\n",
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), plane.Version, took.Round(time.Second), plane.Observed())
 	return err
 }

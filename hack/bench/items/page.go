@@ -4,13 +4,8 @@
 package items
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,9 +22,6 @@ const (
 	// pageWatched is for how long the viewers watch, while something changes twice a second.
 	pageWatched = 30 * time.Second
 )
-
-// browsers are all viewers: each has connections of its own.
-var browsers = &http.Client{}
 
 // Page measures what the web page costs the operator's own process.
 func Page(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
@@ -54,11 +46,7 @@ func Page(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) 
 	if err := populate(ctx, p, feeds, namespace, pageSources, items/pageSources); err != nil {
 		return nil, err
 	}
-	address, err := rig.FreeAddress(ctx)
-	if err != nil {
-		return nil, err
-	}
-	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost, "--dashboard-bind-address="+address)
+	manager, err := rig.StartManagerUnviewed(ctx, p, namespace, rig.FeedsOnOneHost)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +62,10 @@ func Page(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) 
 	if err := rig.Pause(ctx, wait); err != nil {
 		return nil, err
 	}
-	return watchPage(ctx, p, manager, namespace, "http://"+address, items)
+	return watchPage(ctx, p, manager, namespace, items)
 }
 
-func watchPage(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespace, address string, items int) ([]figure.Row, error) {
+func watchPage(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespace string, items int) ([]figure.Row, error) {
 	memory, err := manager.Memory()
 	if err != nil {
 		return nil, err
@@ -91,7 +79,7 @@ func watchPage(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespac
 	if err != nil {
 		return nil, err
 	}
-	size, err := fetchPage(ctx, address)
+	size, err := rig.FetchPage(ctx, manager.Page)
 	if err != nil {
 		return nil, manager.Explain(err)
 	}
@@ -100,7 +88,7 @@ func watchPage(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespac
 		return nil, err
 	}
 	rig.Progress("%d viewers watch for %s …", pageViewers, pageWatched)
-	watched, loaded, most, err := watchTogether(ctx, p, manager, namespace, address)
+	watched, loaded, most, err := watchTogether(ctx, p, manager, namespace)
 	if err != nil {
 		return nil, manager.Explain(err)
 	}
@@ -126,7 +114,7 @@ func watchPage(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespac
 
 // watchTogether has viewers load the page whenever they are told that something has changed, while something does. It returns the most that
 // the operator held meanwhile.
-func watchTogether(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespace, address string) (took time.Duration, loaded int64, most int64, _ error) {
+func watchTogether(ctx context.Context, p *rig.Plane, manager *rig.Manager, namespace string) (took time.Duration, loaded int64, most int64, _ error) {
 	ctx, stop := context.WithTimeout(ctx, pageWatched)
 	defer stop()
 	began := time.Now()
@@ -135,7 +123,7 @@ func watchTogether(ctx context.Context, p *rig.Plane, manager *rig.Manager, name
 	failures := make(chan error, pageViewers)
 	for range pageViewers {
 		viewers.Go(func() {
-			if err := viewPage(ctx, address, &pages); err != nil && ctx.Err() == nil {
+			if err := rig.ViewPage(ctx, manager.Page, &pages); err != nil && ctx.Err() == nil {
 				failures <- err
 			}
 		})
@@ -157,48 +145,4 @@ func watchTogether(ctx context.Context, p *rig.Plane, manager *rig.Manager, name
 	viewers.Wait()
 	close(failures)
 	return time.Since(began), pages.Load(), most, <-failures
-}
-
-// viewPage loads the page each time that its stream tells of another version.
-func viewPage(ctx context.Context, address string, pages *atomic.Int64) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/events", nil)
-	if err != nil {
-		return err
-	}
-	answer, err := browsers.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
-		return errors.New("the stream is refused: " + answer.Status)
-	}
-	lines := bufio.NewScanner(answer.Body)
-	for lines.Scan() {
-		if !strings.HasPrefix(lines.Text(), "data: ") {
-			continue
-		}
-		if _, err := fetchPage(ctx, address); err != nil {
-			return err
-		}
-		pages.Add(1)
-	}
-	return lines.Err()
-}
-
-// fetchPage loads the overview, and returns how large it is.
-func fetchPage(ctx context.Context, address string) (size int64, _ error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/", nil)
-	if err != nil {
-		return 0, err
-	}
-	answer, err := browsers.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
-		return 0, errors.New("the page is refused: " + answer.Status)
-	}
-	return io.Copy(io.Discard, answer.Body)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/feed-operator/feed-operator/hack/dev/child"
@@ -21,11 +22,30 @@ type Manager struct {
 	program string
 	// profiles is where it serves its profiles, and folder where they are put; both are empty where none is asked for.
 	profiles, folder string
+	// Page is the URL of its web page.
+	Page string
 }
 
-// StartManager starts the program on one namespace.
+// StartManager starts the program on one namespace, observed as its operators do: with a page that somebody has open.
 func StartManager(ctx context.Context, p *Plane, namespace string, flags ...string) (*Manager, error) {
-	m := &Manager{program: filepath.Base(p.options.Manager), folder: p.options.Profiles}
+	return startManager(ctx, p, true, namespace, flags)
+}
+
+// StartManagerUnviewed is StartManager for one whose page nobody has opened.
+func StartManagerUnviewed(ctx context.Context, p *Plane, namespace string, flags ...string) (*Manager, error) {
+	return startManager(ctx, p, false, namespace, flags)
+}
+
+func startManager(ctx context.Context, p *Plane, viewed bool, namespace string, flags []string) (*Manager, error) {
+	page, err := FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manager{program: filepath.Base(p.options.Manager), folder: p.options.Profiles, Page: "http://" + page}
 	if m.folder != "" {
 		var err error
 		if m.profiles, err = FreeAddress(ctx); err != nil {
@@ -33,14 +53,24 @@ func StartManager(ctx context.Context, p *Plane, namespace string, flags ...stri
 		}
 		flags = append(flags, "--pprof-bind-address="+m.profiles)
 	}
-	process, err := child.Start("the operator", p.options.Manager, append([]string{
+	process, err := child.Start("the operator", p.options.Manager, slices.Concat([]string{
 		"--kubeconfig=" + p.cluster.Kubeconfig(), "--namespace=" + namespace, "--allow-cidr=" + loopback.String(), "--allow-http",
-		"--feeds-bind-address=127.0.0.1:0", "--dashboard-bind-address=0", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0",
-	}, flags...), filepath.Join(p.dir, "manager.log"))
+		"--feeds-bind-address=127.0.0.1:0", "--dashboard-bind-address=" + page, "--metrics-bind-address=" + metrics, "--health-probe-bind-address=127.0.0.1:0",
+	}, p.observers.flags(), flags), filepath.Join(p.dir, "manager.log"))
 	if err != nil {
 		return nil, err
 	}
 	m.Process = process
+	viewedPage := ""
+	if viewed {
+		viewedPage = m.Page
+	}
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		<-process.Done()
+		stop()
+	}()
+	p.observers.watch(ctx, "http://"+metrics+"/metrics", viewedPage)
 	return m, nil
 }
 

@@ -11,16 +11,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
+	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/provider"
 )
@@ -57,6 +59,11 @@ func StartOperator(ctx context.Context, p *Plane, namespace string, clock clock.
 	if err != nil {
 		return nil, err
 	}
+	counted, registry := metrics.New(), prometheus.NewRegistry()
+	tracer, err := p.observers.tracer(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := outbound.New(outbound.Config{UserAgent: "feed-operator/bench", AllowCIDRs: []netip.Prefix{loopback}, AllowHTTP: true})
 	err = controllers.Setup(ctx, manager, controllers.Options{
 		Clock:           clock,
@@ -68,12 +75,16 @@ func StartOperator(ctx context.Context, p *Plane, namespace string, clock clock.
 		PollWorkers:     pollWorkers,
 		RequestsPerHost: requestsPerHost,
 		InPlace:         backoff.DefaultInPlace,
+		Metrics:         counted,
+		Registry:        registry,
+		Tracer:          tracer,
 	})
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	o := &Operator{manager: manager, cancel: cancel, ended: make(chan error, 1)}
+	go p.observers.scrape(ctx, registry)
 	go func() { o.ended <- manager.Start(ctx) }()
 	return o, nil
 }
@@ -122,7 +133,7 @@ func (c *AheadClock) PutForward(by time.Duration) { c.ahead.Add(int64(by)) }
 
 // Reconciles counts the reconciles of the operators in this process so far, by controller.
 func Reconciles() (map[string]float64, error) {
-	families, err := metrics.Registry.Gather()
+	families, err := crmetrics.Registry.Gather()
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	Manager string
 	// Profiles is the folder for CPU profiles of the operator at work, empty where none are wanted.
 	Profiles string
+	// Observed is whether metrics are scraped, traces taken and the page viewed meanwhile, as where the operator is run.
+	Observed bool
 }
 
 // Scale is how much is measured.
@@ -63,6 +65,8 @@ type Plane struct {
 	// config reaches the API server without a limit of our own, as the operator does by default.
 	config *rest.Config
 	scheme *runtime.Scheme
+	// observers look at the operators; nil where nobody is to.
+	observers *observers
 	// Client reads and writes without a cache.
 	Client client.WithWatch
 	// Version of the API server.
@@ -85,6 +89,11 @@ func Start(ctx context.Context, o Options) (_ *Plane, failed error) {
 			p.Stop(ctx)
 		}
 	}()
+	if o.Observed {
+		if p.observers, err = newObservers(ctx); err != nil {
+			return nil, err
+		}
+	}
 	Progress("Starting a control plane …")
 	p.cluster, err = controlplane.Start(ctx, controlplane.Options{Binaries: binaries, Dir: dir, State: "state", Fresh: true})
 	if err != nil {
@@ -118,8 +127,12 @@ func Start(ctx context.Context, o Options) (_ *Plane, failed error) {
 // Root is the folder of the checkout.
 func (p *Plane) Root() string { return p.options.Root }
 
+// Observed says how much of the operators was looked at so far.
+func (p *Plane) Observed() string { return p.observers.summary() }
+
 // Stop ends the control plane and removes its data.
 func (p *Plane) Stop(ctx context.Context) {
+	p.observers.close()
 	if p.cluster != nil {
 		p.cluster.Stop(context.WithoutCancel(ctx))
 	}
