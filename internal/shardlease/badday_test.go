@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/feed-operator/feed-operator/internal/shard"
@@ -287,5 +288,34 @@ func TestWhoseAnswerIsLostTakesItsLeaseAgain(t *testing.T) {
 		})
 		w.within(5*time.Second, 4)
 		m.end(t)
+	})
+}
+
+// R6.3: a Lease that was free a moment ago, and that another replica has taken since, stays with that one.
+func TestWhoIsSlowerLeavesALeaseAlone(t *testing.T) {
+	inTown(t, func(w *town) {
+		const name = "feed-operator-leader"
+		slow := w.start("slow", 1, 0)
+		var once sync.Once
+		slow.access.mu.Lock()
+		slow.access.before = func(verb, of string) {
+			if verb != "get" || of != name {
+				return
+			}
+			once.Do(func() { // it has seen that it is free, and comes to take it
+				lease := &coordinationv1.Lease{}
+				lease.Name = name
+				lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("quick"), new(int32(Duration/time.Second))
+				w.store.mu.Lock()
+				defer w.store.mu.Unlock()
+				w.store.put(lease)
+				w.begin(name, "quick")
+			})
+		}
+		slow.access.mu.Unlock()
+		time.Sleep(Duration - time.Second)
+		w.end(name, "quick")
+		w.within(5*time.Second, 1)
+		slow.end(t)
 	})
 }
