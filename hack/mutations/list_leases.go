@@ -28,6 +28,13 @@ var leaseMutations = []mutation{
 		tests:  []string{"TestWhoMakesItsLeaseAnewLooksForOthers"},
 	},
 	{
+		breaks: "who renews a Lease too late does not look for others",
+		file:   "internal/shardlease/lock.go",
+		old:    "created || asked.Sub(renewed) >= RenewDeadline {",
+		now:    "created {",
+		tests:  []string{"TestWhoRenewsItsLeaseTooLateLooksForOthers"},
+	},
+	{
 		breaks: "whose Lease another one holds works on",
 		file:   "internal/shardlease/lock.go",
 		old:    `l.lose("another replica holds it: " + record.HolderIdentity)`,

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -317,5 +318,38 @@ func TestWhoIsSlowerLeavesALeaseAlone(t *testing.T) {
 		w.end(name, "quick")
 		w.within(5*time.Second, 1)
 		slow.end(t)
+	})
+}
+
+// R6.3: who has been frozen so long that its Lease might have been taken for free finds it as it was, renews it, and looks for others: it ends where there are any.
+func TestWhoRenewsItsLeaseTooLateLooksForOthers(t *testing.T) {
+	inTown(t, func(w *town) {
+		a := w.start("a", 1, 0)
+		w.within(2*time.Second, 1)
+		time.Sleep(30 * time.Second)
+		other := &coordinationv1.Lease{}
+		other.Name = shard.LeaseName(3, 4)
+		other.Spec.HolderIdentity, other.Spec.LeaseDurationSeconds = new("x"), new(int32(Duration/time.Second))
+		w.store.mu.Lock()
+		w.store.put(other.DeepCopy())
+		w.store.mu.Unlock()
+		time.Sleep(5 * time.Second)
+		if got := w.spread(); !slices.Equal(got, []int{1}) {
+			t.Errorf("who is in time has ended: %v", got)
+		}
+		w.store.mu.Lock()
+		other.Spec.LeaseTransitions = new(int32(1)) // it is renewed
+		w.store.put(other.DeepCopy())
+		w.store.mu.Unlock()
+		a.frozen.Store(int64(RenewDeadline))
+		select {
+		case err := <-a.ended:
+			if !errors.Is(err, errLost) || !strings.Contains(err.Error(), other.Name) {
+				t.Errorf("it ended with %v", err)
+			}
+		case <-time.After(RetryPeriod + time.Second):
+			t.Error("it works on, beside others")
+		}
+		a.stop()
 	})
 }
