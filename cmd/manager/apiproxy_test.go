@@ -5,6 +5,7 @@ package main_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -34,8 +36,12 @@ type apiProxy struct {
 
 	upstream *httputil.ReverseProxy
 	heard    atomic.Pointer[func(*http.Request)]
-	mu       sync.Mutex
-	armed    *trap
+	// mood is what the API server does with a request; nil for what it always does.
+	mood atomic.Pointer[mood]
+	// silence is closed when watches say something again; nil while they do.
+	silence atomic.Pointer[chan struct{}]
+	mu      sync.Mutex
+	armed   *trap
 }
 
 // trap catches the first write of a delivery's state, or of a batch that is in flight or not any more.
@@ -130,12 +136,81 @@ func (c *trap) wait(t *testing.T) {
 // release lets a held answer through.
 func (c *trap) release() { close(c.gate) }
 
+// mood says what is wrong with a request: what is answered in place of doing it, or that the connection breaks once it is done, or before.
+type mood func(*http.Request) (refused int, lost, broken bool)
+
+func (p *apiProxy) setMood(now mood) { p.mood.Store(&now) }
+
+// silent has watches say nothing until it is called with false. What there is to say is not lost.
+func (p *apiProxy) silent(yes bool) {
+	if yes {
+		gate := make(chan struct{})
+		p.silence.Store(&gate)
+	} else if gate := p.silence.Swap(nil); gate != nil {
+		close(*gate)
+	}
+}
+
+// watching is the answer to a watch.
+type watching struct {
+	http.ResponseWriter
+	ctx   context.Context //nolint:containedctx // of the request that is answered
+	proxy *apiProxy
+}
+
+func (w watching) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w watching) Write(said []byte) (int, error) {
+	if gate := w.proxy.silence.Load(); gate != nil {
+		select {
+		case <-*gate:
+		case <-w.ctx.Done():
+		}
+	}
+	return w.ResponseWriter.Write(said)
+}
+
+// inMood does what is wrong with a request, and reports whether anything is.
+func (p *apiProxy) inMood(w http.ResponseWriter, r *http.Request) bool {
+	now := p.mood.Load()
+	if now == nil || *now == nil {
+		return false
+	}
+	refused, lost, broken := (*now)(r)
+	switch {
+	case broken:
+		panic(http.ErrAbortHandler)
+	case lost:
+		p.upstream.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case refused != 0:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(refused)
+		_ = json.NewEncoder(w).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(refused), Reason: reasons[refused],
+		})
+		return true
+	}
+	return false
+}
+
+var reasons = map[int]metav1.StatusReason{
+	http.StatusConflict: metav1.StatusReasonConflict, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusGatewayTimeout: metav1.StatusReasonTimeout,
+}
+
 // hear has somebody hear of each request.
 func (p *apiProxy) hear(heard func(*http.Request)) { p.heard.Store(&heard) }
 
 func (p *apiProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if heard := p.heard.Load(); heard != nil {
 		(*heard)(r)
+	}
+	if p.inMood(w, r) {
+		return
+	}
+	if r.URL.Query().Has("watch") {
+		w = watching{w, r.Context(), p}
 	}
 	caught := p.caught(r)
 	switch {

@@ -215,7 +215,8 @@ func isCutOff(heard, ended time.Time, atMost time.Duration) bool {
 }
 
 // uncounted is how many posts to a destination may be missing in what it counts: counters are written every half a minute, and what a
-// replica has counted since is lost when it is killed, or ends while the API server takes no writes.
+// replica has counted since is lost when it is killed, or ends while the API server takes no writes. Nor is one counted that may have been made, of an
+// item that was deleted before anybody has looked.
 func (c *chronicle) uncounted(destination string) int64 {
 	const atMost = 30*time.Second + longestOutage
 	c.mu.Lock()
@@ -224,6 +225,9 @@ func (c *chronicle) uncounted(destination string) int64 {
 	for _, item := range c.items {
 		done, was := item.done[destination]
 		if was && slices.ContainsFunc(c.lost, func(lost time.Time) bool { return isCutOff(done, lost, atMost) }) {
+			missing++
+		}
+		if !was && item.deleted && lifecycle.Announced(lifecycle.RowOf(item.last, destination)) {
 			missing++
 		}
 	}

@@ -97,7 +97,10 @@ func newTown(t *testing.T, p *plan) *town {
 	kubeconfig := kubeconfigFile(t, openKubeconfig(n.networks[apiServer].URL))
 	for _, name := range p.crew.replicas() {
 		flags := []string{"--allow-http"}
-		if p.crew == elected {
+		if p.crew == sharers {
+			flags = append(flags, "--shards=4")
+		}
+		if p.crew == elected || p.crew == sharers {
 			flags = append(flags, "--leader-elect", "--leader-election-namespace="+n.namespace)
 		}
 		n.replicas[name] = keepReplica(t, n, name, kubeconfig, flags...)

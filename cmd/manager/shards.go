@@ -27,6 +27,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/shard"
 	"github.com/feed-operator/feed-operator/internal/shardcache"
@@ -69,7 +70,7 @@ func newShards(process ctrl.Manager, shared *shardcache.Shared, flags *flags, op
 		return nil, err
 	}
 	s.holder = &shardlease.Holder{
-		Leases: leases, Namespace: namespace, Replica: replica, Shards: flags.shards, Clock: time.Now,
+		Leases: leases, Namespace: namespace, Replica: replica, Shards: flags.shards, Clock: steady(options.Clock),
 		Events: leaseEvents{process.GetEventRecorder(replica)},
 		Log:    ctrl.Log.WithName("shards"),
 		New: func(ctx context.Context, index int, lock resourcelock.Interface) (shardlease.Operator, error) {
@@ -85,6 +86,13 @@ type leaseEvents struct{ events.EventRecorder }
 // Eventf implements resourcelock.EventRecorder.
 func (e leaseEvents) Eventf(lease runtime.Object, kind, reason, message string, args ...any) {
 	e.EventRecorder.Eventf(lease, nil, kind, reason, "Lead", message, args...)
+}
+
+// steady shows how much time passes by a clock, and nothing of what somebody sets that clock to.
+func steady(clock interface{ Now() time.Time }) func() time.Time {
+	began := clock.Now().Round(0)
+	passed := apiclock.PassedBy(clock)
+	return func() time.Time { return began.Add(apiclock.PassedBy(clock) - passed) }
 }
 
 // leaseClient reaches the Leases with connections and a rate of its own, so that a burst of writes never costs a Lease.

@@ -36,6 +36,7 @@ const (
 	webhooks   area = "webhooks"    // what a receiver is sent that cannot be asked, and batches
 	memory     area = "memory"      // what a destination remembers of what was posted to it
 	events     area = "events"      // what happens to items, sent to destinations that ask for it
+	leases     area = "leases"      // which of several replicas works on a shard, and on which namespaces
 )
 
 // mutations are all that there are.
@@ -55,6 +56,7 @@ func mutations() []mutation {
 		{memory, memoryMutations},
 		{webhooks, webhookMutations},
 		{events, eventMutations},
+		{leases, leaseMutations},
 	} {
 		for _, m := range slices.Clone(part.list) {
 			m.area = part.area

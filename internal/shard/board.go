@@ -70,6 +70,15 @@ func (b *Board) Look(leases []Lease, now time.Time) {
 		}
 		seen[lease.Name] = seenLease{lease, now}
 	}
+	for name, before := range b.leases { // what somebody has deleted is held until it would have run out: its holder makes it anew when it renews it
+		if _, there := seen[name]; there || !before.held(now) {
+			continue
+		}
+		if _, _, is := ParseLeaseName(name); is {
+			before.Version = ""
+			seen[name] = before
+		}
+	}
 	b.leases = seen
 	if b.View(now).Rival != "" {
 		b.contested = now

@@ -242,7 +242,7 @@ func (w *town) look(me string) {
 		w.write(LeaseName(i, count), me)
 	}
 	for i := range view.Holders {
-		if view.MayTake(me, i, len(mine)) {
+		if !slices.Contains(mine, i) && view.MayTake(me, i, len(mine)) {
 			w.write(LeaseName(i, count), me)
 			mine = append(mine, i)
 		}

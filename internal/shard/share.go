@@ -35,9 +35,10 @@ func (v View) Shares() map[string]int {
 const Unwanted = 5 * time.Second
 
 // MayTake reports whether a replica that holds so many shards may take another one. While a Lease of another number of shards is held,
-// nobody may: its holder works on namespaces of all shards.
+// nobody may: its holder works on namespaces of all shards. A Lease that is its own it has taken without hearing of it, or could not give back.
 func (v View) MayTake(me string, shard, holding int) bool {
-	return v.Rival == "" && v.Holders[shard] == "" && (holding < v.Shares()[me] || v.FreeFor[shard] >= Unwanted)
+	free := v.Holders[shard] == "" || v.Holders[shard] == me
+	return v.Rival == "" && free && (holding < v.Shares()[me] || v.FreeFor[shard] >= Unwanted)
 }
 
 // Surplus are the shards that a replica should give up, of those that it holds: the last ones above its share.

@@ -66,7 +66,7 @@ type Holder struct {
 	Events resourcelock.EventRecorder
 	// Log is told what changes.
 	Log logr.Logger
-	// Clock shows the machine's time, by which it is judged what has run out: time.Now.
+	// Clock shows by how much time has passed what has run out. It goes on while the machine is suspended, and does not jump when somebody sets its clock.
 	Clock func() time.Time
 	// New makes the operator of a shard, which is to wait for its Lease by the lock. The context ends when that operator is to stop.
 	New func(ctx context.Context, index int, lock resourcelock.Interface) (Operator, error)

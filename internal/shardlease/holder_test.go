@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +116,8 @@ type member struct {
 	access *access
 	stop   context.CancelFunc
 	ended  chan error
+	// frozen is for how long the process has been frozen in all, by its own clock.
+	frozen atomic.Int64
 }
 
 // start starts a replica. Its operators take a while to finish what is under way.
@@ -122,7 +125,8 @@ func (w *town) start(name string, shards int, finish time.Duration) *member {
 	ctx, stop := context.WithCancel(w.t.Context())
 	m := &member{name: name, access: &access{store: w.store}, stop: stop, ended: make(chan error, 1)}
 	holder := &Holder{
-		Leases: m.access, Namespace: "system", Replica: name, Shards: shards, Log: logr.Discard(), Clock: time.Now,
+		Leases: m.access, Namespace: "system", Replica: name, Shards: shards, Log: logr.Discard(),
+		Clock: func() time.Time { return time.Now().Add(time.Duration(m.frozen.Load())) },
 		New: func(_ context.Context, _ int, lock resourcelock.Interface) (Operator, error) {
 			return &operator{w, name, lock, finish}, nil
 		},

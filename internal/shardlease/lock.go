@@ -136,7 +136,7 @@ func (h *Holder) holding() (n int) {
 // Create implements resourcelock.Interface.
 func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	asked := l.holder.Clock()
-	return l.written(ctx, asked, l.LeaseLock.Create(ctx, record))
+	return l.written(ctx, asked, true, l.LeaseLock.Create(ctx, record))
 }
 
 // Update implements resourcelock.Interface.
@@ -149,12 +149,13 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 		}
 		return err
 	}
-	return l.written(ctx, asked, err)
+	return l.written(ctx, asked, false, err)
 }
 
 // written is called when the Lease was taken or renewed. What was renewed too late may have been taken for free meanwhile by somebody who
-// holds a Lease of another number of shards, and has no reason to change this one: so it is looked at anew.
-func (l *Lock) written(ctx context.Context, asked time.Time, err error) error {
+// holds a Lease of another number of shards, and has no reason to change this one: so it is looked at anew. So is what had to be created, because
+// somebody has deleted it: who starts just then sees nothing of it.
+func (l *Lock) written(ctx context.Context, asked time.Time, created bool, err error) error {
 	l.mu.Lock()
 	renewed := l.renewed
 	l.mu.Unlock()
@@ -165,7 +166,7 @@ func (l *Lock) written(ctx context.Context, asked time.Time, err error) error {
 		}
 		return err
 	}
-	if taken || sinceByAnyClock(asked, renewed) >= RenewDeadline {
+	if taken || created || asked.Sub(renewed) >= RenewDeadline {
 		if rival, err := l.rival(ctx); err != nil || rival != "" {
 			if err == nil {
 				err = fmt.Errorf("the Lease %s was taken in the same moment", rival)
@@ -182,11 +183,6 @@ func (l *Lock) written(ctx context.Context, asked time.Time, err error) error {
 	defer l.mu.Unlock()
 	l.taking, l.renewed = false, asked
 	return nil
-}
-
-// sinceByAnyClock is how long ago a time is: by the clock that only goes forward, or by the one that also counts when a machine is suspended.
-func sinceByAnyClock(now, at time.Time) time.Duration {
-	return max(now.Sub(at), now.Round(0).Sub(at.Round(0)))
 }
 
 // rival looks for a Lease that is held of another number of shards.
@@ -228,7 +224,7 @@ func (l *Lock) late(now time.Time) time.Duration {
 	if l.renewed.IsZero() {
 		return 0
 	}
-	return sinceByAnyClock(now, l.renewed)
+	return now.Sub(l.renewed)
 }
 
 // begin is called with what stops the operator of the shard, before it starts.

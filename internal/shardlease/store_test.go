@@ -6,8 +6,10 @@ package shardlease
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"sync"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +34,18 @@ type access struct {
 	cut   bool
 	// before is called before each request, for another one to come between.
 	before func(verb, name string)
+	// fault is asked for each request what is wrong with it; nil for nothing.
+	fault func(verb string) fault
+}
+
+// fault is what is wrong with a request.
+type fault struct {
+	// takes is how long it takes, before it is done.
+	takes time.Duration
+	// refused is answered in place of doing it.
+	refused error
+	// lost is answered though it was done.
+	lost error
 }
 
 // Leases implements coordinationclient.LeasesGetter.
@@ -44,26 +58,47 @@ func (a *access) setCut(cut bool) {
 	a.cut = cut
 }
 
-func (a *access) reach(ctx context.Context, verb, name string) error {
+func (a *access) setFault(wrong func(verb string) fault) {
 	a.mu.Lock()
-	cut, before := a.cut, a.before
+	defer a.mu.Unlock()
+	a.fault = wrong
+}
+
+// reach returns when a request has come to the store, with what its writer is answered though it is done; or with why it is not done.
+func (a *access) reach(ctx context.Context, verb, name string) (lost, failed error) {
+	a.mu.Lock()
+	before, fault := a.before, a.fault
 	a.mu.Unlock()
 	if before != nil {
 		before(verb, name)
 	}
+	if fault != nil {
+		wrong := fault(verb)
+		select {
+		case <-time.After(wrong.takes):
+		case <-ctx.Done():
+		}
+		if wrong.refused != nil {
+			return nil, wrong.refused
+		}
+		lost = wrong.lost
+	}
+	a.mu.Lock()
+	cut := a.cut
+	a.mu.Unlock()
 	if cut {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		<-ctx.Done()
-		return errors.New("no answer")
+		return nil, errors.New("no answer")
 	}
-	return ctx.Err()
+	return lost, ctx.Err()
 }
 
 var leasesResource = coordinationv1.Resource("leases")
 
 func (a *access) Get(ctx context.Context, name string, _ metav1.GetOptions) (*coordinationv1.Lease, error) {
-	if err := a.reach(ctx, "get", name); err != nil {
+	if _, err := a.reach(ctx, "get", name); err != nil {
 		return nil, err
 	}
 	a.store.mu.Lock()
@@ -76,7 +111,7 @@ func (a *access) Get(ctx context.Context, name string, _ metav1.GetOptions) (*co
 }
 
 func (a *access) List(ctx context.Context, _ metav1.ListOptions) (*coordinationv1.LeaseList, error) {
-	if err := a.reach(ctx, "list", ""); err != nil {
+	if _, err := a.reach(ctx, "list", ""); err != nil {
 		return nil, err
 	}
 	a.store.mu.Lock()
@@ -89,7 +124,8 @@ func (a *access) List(ctx context.Context, _ metav1.ListOptions) (*coordinationv
 }
 
 func (a *access) Create(ctx context.Context, lease *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
-	if err := a.reach(ctx, "create", lease.Name); err != nil {
+	lost, err := a.reach(ctx, "create", lease.Name)
+	if err != nil {
 		return nil, err
 	}
 	a.store.mu.Lock()
@@ -99,11 +135,20 @@ func (a *access) Create(ctx context.Context, lease *coordinationv1.Lease, _ meta
 	}
 	lease = lease.DeepCopy()
 	lease.UID = types.UID(lease.Name)
-	return a.store.put(lease), nil
+	return answered(a.store.put(lease), lost)
+}
+
+// answered is what a writer hears.
+func answered(lease *coordinationv1.Lease, lost error) (*coordinationv1.Lease, error) {
+	if lost != nil {
+		return nil, lost
+	}
+	return lease, nil
 }
 
 func (a *access) Update(ctx context.Context, lease *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	if err := a.reach(ctx, "update", lease.Name); err != nil {
+	lost, err := a.reach(ctx, "update", lease.Name)
+	if err != nil {
 		return nil, err
 	}
 	a.store.mu.Lock()
@@ -114,11 +159,12 @@ func (a *access) Update(ctx context.Context, lease *coordinationv1.Lease, _ meta
 	case found.ResourceVersion != lease.ResourceVersion:
 		return nil, apierrors.NewConflict(leasesResource, lease.Name, errors.New("it has changed"))
 	}
-	return a.store.put(lease.DeepCopy()), nil
+	return answered(a.store.put(lease.DeepCopy()), lost)
 }
 
 func (a *access) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	if err := a.reach(ctx, "delete", name); err != nil {
+	lost, err := a.reach(ctx, "delete", name)
+	if err != nil {
 		return err
 	}
 	a.store.mu.Lock()
@@ -131,7 +177,14 @@ func (a *access) Delete(ctx context.Context, name string, options metav1.DeleteO
 		return apierrors.NewConflict(leasesResource, name, errors.New("it has changed"))
 	}
 	delete(a.store.leases, name)
-	return nil
+	return lost
+}
+
+// deleteAll has somebody delete the Leases.
+func (s *store) deleteAll(of func(name string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.leases, func(name string, _ *coordinationv1.Lease) bool { return of(name) })
 }
 
 // put stores a Lease, which is nobody else's from then on. The store is locked.
