@@ -25,6 +25,9 @@ import (
 const (
 	// Duration is for how long a Lease is good that nobody renews.
 	Duration = 15 * time.Second
+	// longest is the most that is believed of how long a Lease is good. No version has ever asked for more than Duration; what says so all the same, by
+	// a mistake, and is renewed by nobody, would keep all replicas waiting for years. It is more than Duration, for a later version to need more.
+	longest = 4 * Duration
 	// RenewDeadline is after how long a holder gives up that cannot renew its Lease.
 	RenewDeadline = 10 * time.Second
 	// RetryPeriod is how often a holder renews its Lease.
@@ -248,7 +251,7 @@ func asLease(object *coordinationv1.Lease) (shard.Lease, error) {
 	version, err := json.Marshal(record)
 	return shard.Lease{
 		Name: object.Name, Holder: record.HolderIdentity, Version: string(version),
-		Duration: time.Duration(record.LeaseDurationSeconds) * time.Second,
+		Duration: min(time.Duration(record.LeaseDurationSeconds)*time.Second, longest),
 	}, err
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -383,4 +384,33 @@ func TestMoreShardsGiveWayToAVersionThatKnowsNone(t *testing.T) {
 		w.within(Duration+5*time.Second, 4) // when that one is gone
 		m.end(t)
 	})
+}
+
+// R6.3: a Lease says how long it is good, and may say so wrongly: by another program's mistake, or a person's. One that nobody renews keeps nobody waiting,
+// whatever it says: of a shard, of another number of shards, or of a replica.
+func TestALeaseThatNobodyRenewsStopsNobodyForLong(t *testing.T) {
+	t.Parallel() // and each of these again
+	for _, name := range []string{
+		shard.LeaseName(0, 1), shard.LeaseName(1, 4), shard.LeaseName(0, 2), shard.LeaseName(63, 64), shard.MemberName("x", 4),
+	} {
+		for _, seconds := range []int32{3600, 2_000_000_000} {
+			for _, renewed := range []time.Time{{}, time.Unix(0, 0), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)} {
+				t.Run(fmt.Sprint(name, " for ", seconds, " since ", renewed.Year()), func(t *testing.T) {
+					inTown(t, func(w *town) {
+						lease := &coordinationv1.Lease{}
+						lease.Name = name
+						lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.LeaseTransitions = new("x"), &seconds, new(int32(1<<31-1))
+						if !renewed.IsZero() {
+							lease.Spec.RenewTime = new(metav1.NewMicroTime(renewed))
+						}
+						w.store.put(lease)
+						a, b := w.start("a", 4, 0), w.start("b", 4, 0)
+						w.within(longest+2*Duration, 2, 2)
+						a.end(t)
+						b.end(t)
+					})
+				})
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ package shardlease
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -80,6 +81,9 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 			l.notTaken()
 		default:
 			record.HolderIdentity = "" // it has run out by what this replica has seen, which is more than the election has
+			if record.LeaderTransitions >= math.MaxInt32 {
+				record.LeaderTransitions = 0 // the election adds one, which the API server would refuse for ever
+			}
 			return record, raw, nil
 		}
 	}

@@ -156,6 +156,8 @@ func (a *access) Update(ctx context.Context, lease *coordinationv1.Lease, _ meta
 	switch found := a.store.leases[lease.Name]; {
 	case found == nil:
 		return nil, apierrors.NewNotFound(leasesResource, lease.Name)
+	case lease.Spec.LeaseTransitions != nil && *lease.Spec.LeaseTransitions < 0:
+		return nil, apierrors.NewInvalid(coordinationv1.SchemeGroupVersion.WithKind("Lease").GroupKind(), lease.Name, nil)
 	case found.ResourceVersion != lease.ResourceVersion:
 		return nil, apierrors.NewConflict(leasesResource, lease.Name, errors.New("it has changed"))
 	}
