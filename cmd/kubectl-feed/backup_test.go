@@ -14,11 +14,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/backup"
 )
 
 // kept is what a namespace holds that is saved: a source, an item of it that was posted, a destination, and what was seen and posted.
@@ -129,6 +131,108 @@ func TestWhoMaySaveAndRestore(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// R6.2: what owned an object, or held up its deletion, is not in the other cluster. The garbage collector deletes what is owned by a UID that no object has.
+func TestWhatOwnedAnObjectDoesNotComeWithIt(t *testing.T) {
+	t.Parallel()
+	from, to := server.Namespace(t), server.Namespace(t)
+	kept(t, from)
+	news, press := &v1alpha1.FeedSource{}, &v1alpha1.FeedDestination{}
+	for name, object := range map[string]client.Object{"news": news, "press": press} {
+		if err := server.Client.Get(t.Context(), client.ObjectKey{Namespace: from, Name: name}, object); err != nil {
+			t.Fatal(err)
+		}
+		object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps.example/v1", Kind: "Newsroom", Name: "mine", UID: "gone"}})
+		object.SetFinalizers([]string{"apps.example/newsroom"})
+		object.SetLabels(map[string]string{"team": "press"})
+		if err := server.Client.Update(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { // else its namespace stays
+			object.SetFinalizers(nil)
+			_ = server.Client.Update(context.WithoutCancel(t.Context()), object)
+		})
+	}
+	text := well(t, from, "", "backup", "-", "--stopped")
+	well(t, to, text, "restore", "-")
+	for name, object := range map[string]client.Object{"news": news, "press": press} {
+		if err := server.Client.Get(t.Context(), client.ObjectKey{Namespace: to, Name: name}, object); err != nil {
+			t.Fatal(err)
+		}
+		if len(object.GetOwnerReferences())+len(object.GetFinalizers()) > 0 || object.GetLabels()["team"] != "press" {
+			t.Errorf("%s is owned by %v, with the finalizers %v and the labels %v", name, object.GetOwnerReferences(), object.GetFinalizers(), object.GetLabels())
+		}
+	}
+}
+
+// R1.2, R6.2: items that a restore has made, and whose source was deleted since, are about to be removed. Another restore of the same backup writes nothing to them,
+// which would be lost, and overwrites none of another source.
+func TestItemsOfASourceThatIsGoneAreNotRestoredInto(t *testing.T) {
+	t.Parallel()
+	from, to := server.Namespace(t), server.Namespace(t)
+	kept(t, from)
+	text := well(t, from, "", "backup", "-", "--stopped")
+	well(t, to, text, "restore", "-")
+	news, item := &v1alpha1.FeedSource{}, &v1alpha1.FeedItem{}
+	news.Namespace, news.Name, item.Namespace, item.Name = to, "news", to, "news-1"
+	if err := server.Client.Delete(t.Context(), news, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	code, _, said := feed(t, to, text, "restore", "-")
+	if code != 1 || !strings.Contains(said, "there is already: FeedSource news, which is being deleted.") {
+		t.Errorf("into a source that is being deleted: ended with %d: %s", code, said)
+	}
+	if err := server.Client.Patch(t.Context(), news, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	code, _, said = feed(t, to, text, "restore", "-")
+	if code != 1 || !strings.Contains(said, "FeedItem news-1: there is another one of that name") || !strings.Contains(said, "run the same restore again") {
+		t.Errorf("ended with %d: %s", code, said)
+	}
+	if err := server.Client.Delete(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	well(t, to, text, "restore", "-")
+	for _, object := range []client.Object{news, item} {
+		if err := server.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !metav1.IsControlledBy(item, news) || item.Status.Phase != v1alpha1.PhaseProcessed || news.Spec.Suspend {
+		t.Errorf("owned by %v, %s", item.OwnerReferences, item.Status.Phase)
+	}
+}
+
+// R6.2: a file is anybody's text. What it says is shown without what a terminal would obey, and no object of it comes to be elsewhere than it is restored to.
+func TestAFileIsAnybodysText(t *testing.T) {
+	t.Parallel()
+	from := server.Namespace(t)
+	kept(t, from)
+	for _, name := range []string{"\x1b[2J\x1b]0;all is well\a", "a\u202etxt.exe", "../../kube-system/secrets/x"} {
+		to := server.Namespace(t)
+		taken, err := backup.Read(strings.NewReader(well(t, from, "", "backup", "-", "--stopped")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken.Destinations[0].Spec.Mastodon.SecretRef.Name = name
+		taken.Destinations[0].Namespace, taken.Sources[0].Namespace = from, "kube-system"
+		var file strings.Builder
+		if err := taken.Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		code, out, said := feed(t, to, file.String(), "restore", "-")
+		if code != 0 || !strings.Contains(said, "needed by destination/press") || strings.ContainsAny(out+said, "\x1b\a\u202e") {
+			t.Errorf("%q: ended with %d: %q", name, code, out+said)
+		}
+		if _, _, said := feed(t, to, "", "backup", "-", "--stopped"); !strings.Contains(said, "needed by destination/press") || strings.ContainsAny(said, "\x1b\a\u202e") {
+			t.Errorf("%q: saved again: %q", name, said)
+		}
+	}
+	var sources v1alpha1.FeedSourceList
+	if err := server.Client.List(t.Context(), &sources, client.InNamespace("kube-system")); err != nil || len(sources.Items) != 0 {
+		t.Errorf("%d sources elsewhere, %v", len(sources.Items), err)
+	}
 }
 
 // grant gives a user a role of config/rbac in a namespace.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/internal/pdftext"
 	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/terminal"
 )
 
 // version is set when a release is built.
@@ -44,7 +45,7 @@ func (e usageError) Unwrap() error { return e.error }
 
 func run(ctx context.Context, args []string, in io.Reader, out, complain io.Writer) int {
 	// Whatever is written goes through this, also the errors of the libraries.
-	out, complain = masked{out}, masked{complain}
+	out, complain = masked{to: out}, masked{to: complain, plain: true}
 	command := newCommand() //nolint:contextcheck // the commands get it from cobra
 	command.SetArgs(args)
 	command.SetIn(in)
@@ -100,10 +101,18 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // masked hides the secrets that this process knows of in whatever is written.
-type masked struct{ to io.Writer }
+type masked struct {
+	to io.Writer
+	// plain is set where only people read: names and errors have what others wrote in them, and a terminal obeys none of it.
+	plain bool
+}
 
 func (m masked) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(m.to, redact.Known(string(text))); err != nil {
+	shown := redact.Known(string(text))
+	if m.plain {
+		shown = terminal.Plain(shown)
+	}
+	if _, err := io.WriteString(m.to, shown); err != nil {
 		return 0, err
 	}
 	return len(text), nil

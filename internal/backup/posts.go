@@ -70,10 +70,9 @@ func (r *Restorer) batches(ctx context.Context) error {
 			continue
 		}
 		destination := r.destinations[memory.Batch.Destination]
-		memory.OwnerReferences = []metav1.OwnerReference{{
+		r.marked(memory, metav1.OwnerReference{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedDestination", Name: destination.Name, UID: r.uids[destination.UID], Controller: new(true),
-		}}
-		r.marked(memory)
+		})
 		if err := r.create(ctx, memory); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}

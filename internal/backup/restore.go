@@ -109,11 +109,15 @@ func (r *Restorer) prepare(b *Backup) error {
 	return nil
 }
 
-// marked has an object say which backup it is from, in a namespace.
-func (r *Restorer) marked(object client.Object) {
+// marked has an object say which backup it is from, in a namespace. Nothing else of what its file says of it is brought along: what owned it is in another
+// cluster, where it has a UID that no object has here, and the garbage collector would delete the object for that.
+func (r *Restorer) marked(object client.Object, owners ...metav1.OwnerReference) {
 	object.SetNamespace(r.Namespace)
+	object.SetGenerateName("")
 	object.SetUID("")
 	object.SetResourceVersion("")
+	object.SetFinalizers(nil)
+	object.SetOwnerReferences(owners)
 	annotations := object.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -131,7 +135,7 @@ const (
 	begun
 	// done: it was restored.
 	done
-	// foreign: it is not from this backup.
+	// foreign: it is not from this backup, or is about to be gone.
 	foreign
 )
 
@@ -142,6 +146,8 @@ func (r *Restorer) stateOf(ctx context.Context, name string, into client.Object)
 		return missing, nil
 	case err != nil:
 		return missing, err
+	case into.GetDeletionTimestamp() != nil:
+		return foreign, nil
 	case annotations[v1alpha1.AnnotationRestoring] == r.backup.ID:
 		return begun, nil
 	case annotations[v1alpha1.AnnotationRestoredFrom] == r.backup.ID:
@@ -156,6 +162,9 @@ func (r *Restorer) check(ctx context.Context) error {
 	note := func(kind, name string, into client.Object) error {
 		found, err := r.stateOf(ctx, name, into)
 		if err == nil && found == foreign {
+			if into.GetDeletionTimestamp() != nil {
+				name += ", which is being deleted"
+			}
 			inTheWay = append(inTheWay, kind+" "+name)
 		}
 		return err
@@ -286,7 +295,7 @@ func (r *Restorer) memories(ctx context.Context) error {
 			memory.Data.Archive = feedmemory.ArchiveNameOf(source)
 		}
 		memory.ObjectMeta = derive.OwnedBy(source, name)
-		r.marked(memory)
+		r.marked(memory, memory.OwnerReferences...)
 		if err := r.create(ctx, memory); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
@@ -323,15 +332,15 @@ func (r *Restorer) items(ctx context.Context) error {
 
 func (r *Restorer) item(ctx context.Context, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (types.UID, error) {
 	status := item.Status
-	owned := derive.OwnedBy(source, item.Name)
-	item.OwnerReferences, item.Spec.SourceRef.UID = owned.OwnerReferences, source.UID
-	r.marked(item)
+	item.Spec.SourceRef.UID = source.UID
+	r.marked(item, derive.OwnedBy(source, item.Name).OwnerReferences...)
 	key := client.ObjectKeyFromObject(item)
 	err := r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict))
 	if apierrors.IsAlreadyExists(err) {
 		err = r.Client.Get(ctx, key, item)
-		if err == nil && item.Annotations[v1alpha1.AnnotationRestoredFrom] != r.backup.ID {
-			err = errors.New("there is another one of that name: delete it")
+		// One that an earlier source of this backup has left is about to be removed: what was written to it would be lost.
+		if err == nil && (item.Annotations[v1alpha1.AnnotationRestoredFrom] != r.backup.ID || !metav1.IsControlledBy(item, source)) {
+			err = errors.New("there is another one of that name: delete it, or wait until it is removed with its source")
 		}
 	}
 	if err == nil {
