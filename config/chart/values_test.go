@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/feed-operator/feed-operator/internal/portion"
@@ -100,5 +101,41 @@ func TestEachValueDoesSomething(t *testing.T) {
 			}
 			t.Errorf("it changes nothing in %s", sets[path])
 		})
+	}
+}
+
+// R6.2: a name that YAML would read as a number or as nothing stays a name, wherever it is put, and an argument is what its value says to its end.
+func TestNamesAndArgumentsStayTexts(t *testing.T) {
+	t.Parallel()
+	tooltest.Need(t, "helm")
+	text := rendered(t, "0", "--namespace=1e3", "--set-string=watchNamespaces={123,null,true}", "--set-string=serviceAccount.name=007",
+		"--set-string=priorityClassName=1", "--set-string=metrics.certificateSecret=0x1", "--set-string=feeds.baseURL=https://feeds.example/#a: b #c",
+		"--set-string=otlpEndpoint=https://otlp.example/ #all", "--set-string=dashboard.hosts={0x1}", "--set=dashboard.actions=true",
+		"--set-json=metrics.readers=[{\"namespace\":\"1\",\"name\":\"2\"}]", "--set=serviceMonitor.enabled=true", "--set=prometheusRule.enabled=true",
+		"--set=grafanaDashboard.enabled=true", "--set=dashboard.auth=true", "--set=dashboard.expose=true")
+	all := objects(t, text)
+	for name, object := range all {
+		if kept := object.GetNamespace(); object.GetLabels()["app.kubernetes.io/instance"] != "0" || kept == "" && !strings.Contains(name, "Cluster") &&
+			!strings.HasPrefix(name, "CustomResourceDefinition") {
+			t.Errorf("%s is in the namespace %q, with the labels %v", name, kept, object.GetLabels())
+		}
+	}
+	for _, namespace := range []string{"123", "null", "true"} {
+		if all["Role 0-feed-operator-manager in "+namespace] == nil {
+			t.Errorf("no role in %s: %v", namespace, slices.Sorted(maps.Keys(all)))
+		}
+	}
+	var deployment appsv1.Deployment
+	only(t, all, "Deployment", &deployment)
+	pod := deployment.Spec.Template.Spec
+	for _, argument := range []string{
+		"--namespace=null", "--feeds-base-url=https://feeds.example/#a: b #c", "--otlp-endpoint=https://otlp.example/ #all", "--dashboard-host=0x1",
+	} {
+		if !slices.Contains(pod.Containers[0].Args, argument) {
+			t.Errorf("%q is not in %q", argument, pod.Containers[0].Args)
+		}
+	}
+	if pod.ServiceAccountName != "007" || pod.PriorityClassName != "1" || pod.Volumes[0].Secret.SecretName != "0x1" {
+		t.Errorf("%q, %q, %q", pod.ServiceAccountName, pod.PriorityClassName, pod.Volumes[0].Secret.SecretName)
 	}
 }

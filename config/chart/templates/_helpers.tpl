@@ -15,14 +15,14 @@
 {{/* What tells the pods of this release from all others. A Deployment cannot change it. */}}
 {{- define "feed-operator.selector" -}}
 app.kubernetes.io/name: feed-operator
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ toYaml .Release.Name }}
 app.kubernetes.io/component: manager
 {{- end -}}
 
 {{- define "feed-operator.labels" -}}
 app.kubernetes.io/name: feed-operator
 app.kubernetes.io/part-of: feed-operator
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ toYaml .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
@@ -38,8 +38,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "feed-operator.subject" -}}
 - kind: ServiceAccount
-  name: {{ include "feed-operator.serviceAccount" . }}
-  namespace: {{ .Release.Namespace }}
+  name: {{ include "feed-operator.serviceAccount" . | toYaml }}
+  namespace: {{ toYaml .Release.Namespace }}
 {{- end -}}
 
 {{- define "feed-operator.image" -}}
