@@ -174,6 +174,9 @@ func (b *Board) Forgotten(now time.Time) (names []string) {
 	return names
 }
 
+// Holder is who was last seen to hold a Lease.
+func (b *Board) Holder(lease string) string { return b.leases[lease].Holder }
+
 // Knows reports whether a Lease is as it was when it was last looked at.
 func (b *Board) Knows(lease Lease) bool {
 	known, is := b.leases[lease.Name]

@@ -81,6 +81,7 @@ type Holder struct {
 	locks   []*Lock
 	rivalry time.Time // since when a Lease is seen that is held of fewer shards while this replica holds some; zero for none
 	failing bool      // the Leases cannot be read
+	waitsOn string    // the Lease of another number of shards for which this replica waits, and has said so
 	lost    chan error
 }
 
@@ -196,6 +197,7 @@ func (h *Holder) lookOnce(ctx context.Context) {
 	close(h.changed)
 	h.changed = make(chan struct{})
 	h.giveUpSurplus(now)
+	h.sayWaiting(now)
 	forgotten := h.board.Forgotten(now)
 	h.mu.Unlock()
 	for _, name := range forgotten {
@@ -224,6 +226,18 @@ func (h *Holder) giveUpSurplus(now time.Time) {
 	for _, index := range surplus {
 		h.Log.Info("Shard given up", "shard", fmt.Sprintf("%d of %d", index, h.Shards), "because", because)
 		h.locks[index].giveUp()
+	}
+}
+
+// sayWaiting says for whom this replica does nothing: when a rollout hangs, or somebody else uses the operator's names, nothing else tells a person.
+func (h *Holder) sayWaiting(now time.Time) {
+	rival := h.board.View(now).Rival
+	if rival != "" && h.waitsOn == "" && h.holding() == 0 {
+		h.waitsOn = rival
+		h.Log.Info("Shards are waited for", "shards", h.Shards, "lease", rival, "holder", h.board.Holder(rival))
+	}
+	if rival == "" {
+		h.waitsOn = ""
 	}
 }
 

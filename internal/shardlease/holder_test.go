@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
@@ -29,6 +30,7 @@ import (
 type town struct {
 	t     *testing.T
 	store *store
+	log   logr.Logger // its zero value discards
 
 	mu sync.Mutex
 	// acting are the replicas that work, by the Lease of the shard that they work on.
@@ -126,7 +128,7 @@ func (w *town) start(name string, shards int, finish time.Duration) *member {
 	ctx, stop := context.WithCancel(w.t.Context())
 	m := &member{name: name, access: &access{store: w.store}, stop: stop, ended: make(chan error, 1)}
 	holder := &Holder{
-		Leases: m.access, Namespace: "system", Replica: name, Shards: shards, Log: logr.Discard(),
+		Leases: m.access, Namespace: "system", Replica: name, Shards: shards, Log: w.log,
 		Clock: func() time.Time { return time.Now().Add(time.Duration(m.frozen.Load())) },
 		New: func(_ context.Context, _ int, lock resourcelock.Interface) (Operator, error) {
 			return &operator{w, name, lock, finish}, nil
@@ -413,4 +415,61 @@ func TestALeaseThatNobodyRenewsStopsNobodyForLong(t *testing.T) {
 			}
 		}
 	}
+}
+
+// R6.3: who does nothing because somebody renews a Lease of another number of shards for ever says so, once, with the name of that Lease and its holder.
+func TestWhoWaitsForAnotherNumberOfShardsSaysForWhom(t *testing.T) {
+	inTown(t, func(w *town) {
+		var mu sync.Mutex
+		var lines []string
+		w.log = funcr.New(func(_, line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.Contains(line, "waited for") {
+				lines = append(lines, line)
+			}
+		}, funcr.Options{})
+		lease := &coordinationv1.Lease{}
+		lease.Name = shard.LeaseName(1, 2)
+		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("somebody"), new(int32(15))
+		var m *member
+		for second := range int32(60) {
+			lease.Spec.LeaseTransitions = new(second)
+			w.store.mu.Lock()
+			w.store.put(lease.DeepCopy())
+			w.store.mu.Unlock()
+			if m == nil {
+				m = w.start("a", 4, 0)
+			}
+			time.Sleep(time.Second)
+		}
+		w.within(0)
+		mu.Lock()
+		if len(lines) != 1 || !strings.Contains(lines[0], "feed-operator-shard-1-of-2") || !strings.Contains(lines[0], "somebody") {
+			t.Errorf("%q", lines)
+		}
+		mu.Unlock()
+		w.within(Duration+5*time.Second, 4)
+		m.end(t)
+	})
+}
+
+// R6.3: a Lease that somebody deletes while it is held is made anew by its holder, which goes on.
+func TestALeaseThatIsDeletedIsMadeAnew(t *testing.T) {
+	inTown(t, func(w *town) {
+		m := w.start("a", 4, 0)
+		w.within(2*time.Second, 4)
+		name := shard.LeaseName(2, 4)
+		w.store.mu.Lock()
+		delete(w.store.leases, name)
+		w.store.mu.Unlock()
+		time.Sleep(Duration)
+		w.store.mu.Lock()
+		if made := w.store.leases[name]; made == nil || *made.Spec.HolderIdentity != "a" {
+			t.Errorf("%v", made)
+		}
+		w.store.mu.Unlock()
+		w.within(0, 4)
+		m.end(t)
+	})
 }
