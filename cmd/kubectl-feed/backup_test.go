@@ -21,6 +21,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/backup"
+	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
 // kept is what a namespace holds that is saved: a source, an item of it that was posted, a destination, and what was seen and posted.
@@ -232,6 +233,35 @@ func TestAFileIsAnybodysText(t *testing.T) {
 	var sources v1alpha1.FeedSourceList
 	if err := server.Client.List(t.Context(), &sources, client.InNamespace("kube-system")); err != nil || len(sources.Items) != 0 {
 		t.Errorf("%d sources elsewhere, %v", len(sources.Items), err)
+	}
+}
+
+// R4.4, R4.6, R6.2: however often a namespace moves, its posts keep the keys, and the published feeds and their entries the IDs, that they had where they were made: both
+// follow from the first UID. A reader of a feed sees no entry again.
+func TestKeysAndIDsStayThroughMoves(t *testing.T) {
+	t.Parallel()
+	first := server.Namespace(t)
+	kept(t, first)
+	in := func(namespace string) (*v1alpha1.FeedSource, *v1alpha1.FeedItem) {
+		news, item := &v1alpha1.FeedSource{}, &v1alpha1.FeedItem{}
+		for name, object := range map[string]client.Object{"news": news, "news-1": item} {
+			if err := server.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return news, item
+	}
+	news, item := in(first)
+	from := first
+	for range 2 {
+		to := server.Namespace(t)
+		well(t, to, well(t, from, "", "backup", "-", "--stopped"), "restore", "-")
+		source, moved := in(to)
+		if v1alpha1.OriginalUID(source) != news.UID || v1alpha1.OriginalUID(moved) != item.UID || source.UID == news.UID ||
+			lifecycle.DeliveryKey(moved, "desk") != lifecycle.DeliveryKey(item, "desk") || !v1alpha1.Created(moved).Time.Equal(item.CreationTimestamp.Time) {
+			t.Errorf("source %s and item %s are %s and %s", news.UID, item.UID, v1alpha1.OriginalUID(source), v1alpha1.OriginalUID(moved))
+		}
+		from = to
 	}
 }
 
