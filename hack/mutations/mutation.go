@@ -37,6 +37,7 @@ const (
 	memory     area = "memory"      // what a destination remembers of what was posted to it
 	events     area = "events"      // what happens to items, sent to destinations that ask for it
 	leases     area = "leases"      // which of several replicas works on a shard, and on which namespaces
+	backups    area = "backups"     // what is moved to another cluster, and what of it is known there
 )
 
 // mutations are all that there are.
@@ -57,6 +58,7 @@ func mutations() []mutation {
 		{webhooks, webhookMutations},
 		{events, eventMutations},
 		{leases, leaseMutations},
+		{backups, backupMutations},
 	} {
 		for _, m := range slices.Clone(part.list) {
 			m.area = part.area
