@@ -419,8 +419,8 @@ func (c cuttingStatus) Update(ctx context.Context, object client.Object, options
 	return c.SubResourceWriter.Update(ctx, object, options...)
 }
 
-// R4.4, R6.2: a snapshot of etcd brings back a namespace as it was, with all UIDs, and without what was posted since. By the way of docs/backup.md nothing of that is posted
-// again: a backup as of the time of the snapshot, all deleted, and restored in the same namespace.
+// R4.4, R6.2: a snapshot of etcd brings back a namespace as it was, with all UIDs, and without what was posted since. By the way of docs/backup.md nothing of
+// that is posted again: a backup as of the time of the snapshot, all deleted, and restored in the same namespace.
 func TestANamespaceOfARestoredEtcdPostsNothingAgain(t *testing.T) {
 	t.Parallel()
 	old := newWorld(t)

@@ -162,13 +162,14 @@ func TestWhatOwnedAnObjectDoesNotComeWithIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(object.GetOwnerReferences())+len(object.GetFinalizers()) > 0 || object.GetLabels()["team"] != "press" {
-			t.Errorf("%s is owned by %v, with the finalizers %v and the labels %v", name, object.GetOwnerReferences(), object.GetFinalizers(), object.GetLabels())
+			t.Errorf("%s is owned by %v, with the finalizers %v and the labels %v",
+				name, object.GetOwnerReferences(), object.GetFinalizers(), object.GetLabels())
 		}
 	}
 }
 
-// R1.2, R6.2: items that a restore has made, and whose source was deleted since, are about to be removed. Another restore of the same backup writes nothing to them,
-// which would be lost, and overwrites none of another source.
+// R1.2, R6.2: items that a restore has made, and whose source was deleted since, are about to be removed. Another restore of the same backup writes nothing
+// to them, which would be lost, and overwrites none of another source.
 func TestItemsOfASourceThatIsGoneAreNotRestoredInto(t *testing.T) {
 	t.Parallel()
 	from, to := server.Namespace(t), server.Namespace(t)
@@ -226,7 +227,8 @@ func TestAFileIsAnybodysText(t *testing.T) {
 		if code != 0 || !strings.Contains(said, "needed by destination/press") || strings.ContainsAny(out+said, "\x1b\a\u202e") {
 			t.Errorf("%q: ended with %d: %q", name, code, out+said)
 		}
-		if _, _, said := feed(t, to, "", "backup", "-", "--stopped"); !strings.Contains(said, "needed by destination/press") || strings.ContainsAny(said, "\x1b\a\u202e") {
+		_, _, said = feed(t, to, "", "backup", "-", "--stopped")
+		if !strings.Contains(said, "needed by destination/press") || strings.ContainsAny(said, "\x1b\a\u202e") {
 			t.Errorf("%q: saved again: %q", name, said)
 		}
 	}
@@ -236,8 +238,8 @@ func TestAFileIsAnybodysText(t *testing.T) {
 	}
 }
 
-// R4.4, R4.6, R6.2: however often a namespace moves, its posts keep the keys, and the published feeds and their entries the IDs, that they had where they were made: both
-// follow from the first UID. A reader of a feed sees no entry again.
+// R4.4, R4.6, R6.2: however often a namespace moves, its posts keep the keys, and the published feeds and their entries the IDs, that they had where they were
+// made: both follow from the first UID. A reader of a feed sees no entry again.
 func TestKeysAndIDsStayThroughMoves(t *testing.T) {
 	t.Parallel()
 	first := server.Namespace(t)
