@@ -29,6 +29,7 @@ import (
 // posted twice, and nobody ends for a clock.
 func TestTheNumberOfShardsIsChangedWhileClocksAreSet(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "TestTheNumberOfShardsIsChangedByARollout shows the same, without clocks that are set")
 	c := newCountry(t)
 	old := c.worker(t, 1)
 	old.proxy.ahead.Store(int64(time.Hour))
@@ -184,6 +185,7 @@ func (c *country) takePosts() {
 // of them again, and goes on when it sees what there is.
 func TestWhoseWatchesAreSilentTakesShardsAndPostsNothingAgain(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "what is posted by a cache that is behind, other tests of claims show")
 	c := newCountry(t)
 	first := c.worker(t, 4)
 	c.untilSpread(t, 4, 4)

@@ -92,6 +92,7 @@ func TestValuesThatMakeNoSenseAreRefused(t *testing.T) {
 		"feeds.baseURL=feeds.example.org":                       "does not match pattern",
 		"extraArgs={workers=3}":                                 "does not match pattern",
 		"dashboard.expose=true":                                 "dashboard.expose needs dashboard.auth",
+		"serviceAccount.create=false":                           "serviceAccount.create=false needs serviceAccount.name",
 		"serviceMonitor.enabled=true,metrics.enabled=false":     "serviceMonitor.enabled needs metrics.enabled",
 		"prometheusRule.alerts.deadLetters.severity=null":       "missing property 'severity'",
 		"prometheusRule.alerts.queueGrowing.for=half an hour":   "does not match pattern",

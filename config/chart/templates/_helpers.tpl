@@ -32,7 +32,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Values.serviceAccount.create -}}
 {{- default (printf "%s-manager" (include "feed-operator.fullname" .)) .Values.serviceAccount.name -}}
 {{- else -}}
-{{- default "default" .Values.serviceAccount.name -}}
+{{- required "serviceAccount.create=false needs serviceAccount.name: the ServiceAccount default would give the operator's permissions to every pod of the namespace that names none" .Values.serviceAccount.name -}}
 {{- end -}}
 {{- end -}}
 
