@@ -57,7 +57,7 @@ func (k *kept) run() bool {
 	m.access.setFault(k.fault)
 	k.running = m
 	k.mu.Unlock()
-	<-m.ended
+	_ = <-m.ended         // whatever it says: it is started again
 	m.access.setCut(true) // what it would still write, a process does not that has ended
 	m.stop()
 	return true
