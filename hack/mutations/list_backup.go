@@ -37,22 +37,6 @@ var backupMutations = []mutation{
 		tests:  []string{"TestWhatWasPostedAfterABackupIsNotPostedAgain", "TestANamespaceOfARestoredEtcdPostsNothingAgain"},
 	},
 	{
-		breaks: "what was seen is restored under a name under which nobody looks for it",
-		file:   "internal/backup/restore.go",
-		old:    "name := feedmemory.NameOf(source)",
-		now:    "name := memory.Name",
-		in:     "controllers",
-		tests:  []string{"TestANamespaceMovesToAnotherCluster"},
-	},
-	{
-		breaks: "a batch goes on without the items that are restored",
-		file:   "internal/backup/posts.go",
-		old:    "				batches[i].Members[j].UID = uid\n",
-		now:    "				_ = uid\n",
-		in:     "controllers",
-		tests:  []string{"TestABatchThatIsNotFinishedMoves"},
-	},
-	{
 		breaks: "what was done with an item is not restored",
 		file:   "internal/backup/restore.go",
 		old:    "func() { item.Status = *status.DeepCopy() }",

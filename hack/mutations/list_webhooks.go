@@ -97,14 +97,6 @@ var webhookMutations = []mutation{
 		tests:  []string{"TestWhatIsChangedWhileABatchIsTried"},
 	},
 	{
-		breaks: "a batch is made of what the cache says",
-		file:   "internal/batches/draft.go",
-		old:    "if !b.waits(item, live) {",
-		now:    "if false {",
-		in:     "controllers",
-		tests:  []string{"TestABatchIsMadeOfWhatTheAPIServerSays"},
-	},
-	{
 		breaks: "nobody says that an item waits for a batch once the cache knows",
 		file:   "controllers/batching/reconciler.go",
 		old:    "if !isQueued(row) || before != nil",
