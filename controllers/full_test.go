@@ -173,7 +173,7 @@ func TestAFeedThatNeverFindsRoomInMemoryIsAFailure(t *testing.T) {
 	w.source("news", web.FeedURL())
 	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
 		if source.Status.Failure == nil || source.Status.Failure.Type != failure.TypeTooLarge {
-			return fmt.Errorf("it says %+v", source.Status)
+			return fmt.Errorf("it says %+v, with %+v taken", source.Status, w.out.Budget().Usage()) // to read it takes its time, and memory bit by bit
 		}
 		return nil
 	})
