@@ -57,7 +57,7 @@ func (k *kept) run() bool {
 	m.access.setFault(k.fault)
 	k.running = m
 	k.mu.Unlock()
-	_ = <-m.ended         // whatever it says: it is started again
+	k.town.t.Logf("%s, start %d, has ended: %v", k.name, k.starts, <-m.ended)
 	m.access.setCut(true) // what it would still write, a process does not that has ended
 	m.stop()
 	return true
