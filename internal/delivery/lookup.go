@@ -33,6 +33,10 @@ import (
 // read with few requests (300 posts in three hours are 60 pages, and Mastodon takes no more).
 const lookBack = 24*time.Hour + 10*time.Minute
 
+// lookFor is how long a look may take in all, which is hundreds of requests: the time of one of them, cut off at which it began anew, time and
+// again, is too short for many. It is as much as one may have that is posted with.
+const lookFor = 5 * time.Minute
+
 // find finds out what has become of a post that may have been published already: an attempt was cut
 // off, or its answer was lost. It returns what is decided by that; nil when it may be posted
 // without, because its key protects it or a person has decided.
@@ -49,11 +53,12 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 	}
 	others := &otherPosts{engine: e, ctx: ctx, item: item, destination: p.Destination}
 	began := e.Clock.Now()
-	looking, cancel := context.WithTimeout(ctx, p.Timeout)
+	looking, cancel := context.WithTimeout(ctx, max(lookFor, p.Timeout))
 	defer cancel()
 	looking, span := tracing.LookUp(looking, p.Destination)
 	receipt, found, err := others.find(looking, finder, destination.Query{
 		Since: lifecycle.AttemptedSince(item, row, began).Add(-lookBack), Post: publication, TextHash: row.TextHash,
+		Timeout: p.Timeout,
 	})
 	span.Fail(err)
 	span.Found(found)

@@ -512,6 +512,28 @@ func TestSinceWhenAPostIsLookedFor(t *testing.T) {
 	}
 }
 
+// R4.4: a look takes many requests. Each may take as long as one that posts, and all of them longer: an account that is not read in the time of one
+// request could never be.
+func TestALookMayTakeLongerThanOneOfItsRequests(t *testing.T) {
+	t.Parallel()
+	source := newSource("blog")
+	item := newItem(source, intends)
+	w := newWorld(t, source, item)
+	for _, one := range []time.Duration{time.Second, 30 * time.Second, 5 * time.Minute} {
+		p := w.claimed(item, source)
+		p.Timeout = one
+		w.press.left = 0
+		outcome := w.find(t.Context(), item, source, p, lifecycle.RowOf(item, "press"))
+		p.GiveBack()
+		if outcome == nil || !outcome.Missing {
+			t.Fatalf("it comes to %+v", outcome)
+		}
+		if all := w.press.left; w.press.each != one || all < 4*time.Minute || all > 5*time.Minute {
+			t.Errorf("where a request may take %s, each may take %s and all of a look %s", one, w.press.each, all)
+		}
+	}
+}
+
 // R3.1, R2.8: a look that panics is a failure like others: it is on the item, and ends some time.
 func TestALookThatPanicsIsAFailure(t *testing.T) {
 	t.Parallel()

@@ -48,16 +48,22 @@ type world struct {
 type press struct {
 	calls   int
 	deliver func() (destination.Receipt, error)
-	// left is how long the last call may take.
+	// left is how long the last call, or the last look, may take.
 	left time.Duration
 	// posts are those that are found in a look that may see them, and since when it looks.
 	posts []destination.Receipt
 	since time.Time
+	// each is how long each request of the last look may take.
+	each time.Duration
 	// broken is set where a look panics.
 	broken bool
 }
 
-func (p *press) Find(_ context.Context, query destination.Query) (destination.Receipt, bool, error) {
+func (p *press) Find(ctx context.Context, query destination.Query) (destination.Receipt, bool, error) {
+	p.each = query.Timeout
+	if until, bounded := ctx.Deadline(); bounded {
+		p.left = time.Until(until)
+	}
 	if p.since = query.Since; p.broken {
 		panic("out of order")
 	}

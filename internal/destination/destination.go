@@ -65,6 +65,8 @@ type Query struct {
 	// TextHash of the post as it was to be published then, from TextHash: the template, the limits or
 	// the name of the feed may have changed since.
 	TextHash string
+	// Timeout is how long one request of the search may take; 0 is for as long as the search.
+	Timeout time.Duration
 	// Taken means that a published post is known to be another item's.
 	Taken func(Receipt) bool
 }

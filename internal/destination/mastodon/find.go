@@ -44,6 +44,7 @@ type candidate struct {
 // server's clock may be another one than the caller's. Where not all of them were seen, its error is
 // destination.ErrTooMany.
 func (c *Client) Find(ctx context.Context, query destination.Query) (destination.Receipt, bool, error) {
+	ctx = withTimeoutOfEach(ctx, query.Timeout)
 	account, err := c.api.GetAccountCurrentUser(ctx)
 	if err != nil {
 		return destination.Receipt{}, false, c.failed(err)

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 )
@@ -63,6 +66,54 @@ func TestALookHoldsOnePageAtATime(t *testing.T) {
 	}
 	if held := way.Budget().Usage().Documents; held != 0 || most > 4<<20 {
 		t.Errorf("the look has held %d KiB, and holds %d KiB when it has ended", most>>10, held>>10)
+	}
+}
+
+// R4.4: the time that a request may take is that of each request of a look, and not of all of them together: an account is looked through though that takes
+// longer. A server that hangs is not waited for longer than that.
+func TestEachRequestOfALookHasItsTime(t *testing.T) {
+	t.Parallel()
+	const posts, one = 100, 30 * time.Second
+	for name, test := range map[string]struct {
+		hangs int // at which request
+		want  time.Duration
+	}{
+		"each answers in time":        {0, (posts + 2) * 10 * time.Second},
+		"one hangs":                   {50, 49*10*time.Second + one},
+		"the first of them, the name": {1, one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := mastodontest.NewUnstarted(mastodontest.Options{Token: token, TokenMayRead: true, PageSize: 1, Now: func() time.Time { return start }})
+				for i := range posts {
+					server.Publish(mastodontest.Post{Text: "Other news.", CreatedAt: start.Add(time.Duration(i-posts) * time.Second)})
+				}
+				requests := 0
+				client := newClientOver(t, "https://example.social", roundTripper(func(r *http.Request) (*http.Response, error) {
+					takes := 10 * time.Second
+					if requests++; requests == test.hangs {
+						takes = time.Hour
+					}
+					select {
+					case <-time.After(takes):
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					}
+					answer := httptest.NewRecorder()
+					server.Handler().ServeHTTP(answer, r)
+					return answer.Result(), nil
+				}))
+				began := time.Now()
+				_, found, err := client.Find(t.Context(), destination.Query{Since: start.Add(-time.Hour), Post: wanted, Timeout: one})
+				if took := time.Since(began); found || (err != nil) != (test.hangs > 0) || took != test.want {
+					t.Errorf("found %t, error %v, after %s and %d requests, want it after %s", found, err, took, requests, test.want)
+				}
+				if test.hangs > 0 && failed(t, err).Type != failure.TypeTimeout {
+					t.Errorf("error %v", err)
+				}
+			})
+		})
 	}
 }
 

@@ -27,6 +27,13 @@ func withKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyOf{}, key)
 }
 
+// timeoutOf is where a context holds how long each request may take that is made with it.
+type timeoutOf struct{}
+
+func withTimeoutOfEach(ctx context.Context, timeout time.Duration) context.Context {
+	return context.WithValue(ctx, timeoutOf{}, timeout)
+}
+
 // transport stands between the library and the way out. The library knows no Idempotency-Key;
 // sleeps for up to an hour inside a call that is answered with 429; takes every 200 for a success;
 // and fails on fields that nobody needs when another server gives them another type. So the
@@ -43,7 +50,13 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	outgoing := request.Clone(request.Context())
+	ctx := request.Context()
+	if timeout, ok := ctx.Value(timeoutOf{}).(time.Duration); ok && timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel() // the answer is read by then
+	}
+	outgoing := request.Clone(ctx)
 	// Without it nothing below can send the request again by itself, which net/http would do with
 	// one that has an Idempotency-Key.
 	outgoing.GetBody = nil
