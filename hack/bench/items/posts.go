@@ -6,14 +6,10 @@ package items
 import (
 	"context"
 	"fmt"
-	"regexp"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/hack/bench/figure"
-	"github.com/feed-operator/feed-operator/hack/bench/news"
 	"github.com/feed-operator/feed-operator/hack/bench/rig"
-	"github.com/feed-operator/feed-operator/internal/feed"
-	"github.com/feed-operator/feed-operator/internal/mastodontest"
 )
 
 // queues counts when all feeds list new entries at once and the destination takes as few posts at a
@@ -40,33 +36,12 @@ func (m *writeCount) calls(context.Context) ([]figure.Row, error) {
 	all := entriesOfAll(m.sources, m.listed)
 	asked := m.services.Calls()
 	perItem := float64(asked) / float64(len(all))
-	wrong := notPostedOnce(m.services.Posts(), all)
+	wrong := rig.NotPostedOnce(m.services.Posts(), all)
 	return []figure.Row{
 		figure.AtMost("calls of the provider per item, screened and summarized by one",
 			fmt.Sprintf("%.2f (%d calls, %d items)", perItem, asked, len(all)), perItem, 1, ""),
 		postedOnce(wrong, len(all)),
 	}, nil
-}
-
-var articleLink = regexp.MustCompile(regexp.QuoteMeta(news.Articles) + `\S+`)
-
-// notPostedOnce counts the entries that are not in exactly one post, and the posts about no entry.
-func notPostedOnce(posts []mastodontest.Post, entries []feed.Entry) int {
-	found := map[string]int{}
-	for _, post := range posts {
-		found[articleLink.FindString(post.Text)]++
-	}
-	wrong := 0
-	for _, entry := range entries {
-		if found[entry.URL] != 1 {
-			wrong++
-		}
-		delete(found, entry.URL)
-	}
-	for _, strays := range found {
-		wrong += strays
-	}
-	return wrong
 }
 
 // postedOnce reports for how many entries it is not true that they were posted exactly once.

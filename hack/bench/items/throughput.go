@@ -139,7 +139,7 @@ func (t *throughput) operatorRun(ctx context.Context, builtin provider.Provider,
 		change = append(change, news.Posting)
 		defer func() {
 			t.posted += t.items
-			t.misposted += notPostedOnce(services.Posts(), entriesOfAll(t.sources, t.items/t.sources))
+			t.misposted += rig.NotPostedOnce(services.Posts(), entriesOfAll(t.sources, t.items/t.sources))
 		}()
 	}
 	operator, err := rig.StartOperator(ctx, t.plane, namespace, clock.RealClock{}, builtin)

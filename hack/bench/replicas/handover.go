@@ -6,6 +6,7 @@ package replicas
 import (
 	"context"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -24,21 +25,40 @@ var (
 	mostCrashed = (shardlease.Duration + 5*time.Second).Seconds()
 )
 
+// way is how a replica goes that has worked, and how long it may take until another goes on.
+type way struct {
+	what  string
+	leave func(*pair) error
+	most  float64
+}
+
+var ways = []way{
+	{"is told to stop (SIGTERM)", bySignal(syscall.SIGTERM), mostTold},
+	{"is killed (SIGKILL)", bySignal(syscall.SIGKILL), mostCrashed},
+	{"is frozen (SIGSTOP)", bySignal(syscall.SIGSTOP), mostCrashed},
+	{"is cut off from the API server", func(of *pair) error { of.line.Cut(); return nil }, mostCrashed},
+}
+
+// bySignal has a replica go by a signal.
+func bySignal(signal syscall.Signal) func(*pair) error {
+	return func(of *pair) error { return syscall.Kill(of.first.PID(), signal) }
+}
+
 // HandOver measures how long it takes until another replica goes on with the work when the one that has worked is told to stop, is killed, is frozen, or cannot
-// reach the API server any more.
+// reach the API server any more: first with nothing to do but to poll a new feed, then in the midst of a thousand items.
 func HandOver(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
-	rounds := s.Of(3, 1)
+	rows, err := handOvers(ctx, p, s.Of(3, 1))
+	if err != nil {
+		return rows, err
+	}
+	loaded, err := underLoad(ctx, p, s.Of(1000, 100))
+	return append(rows, loaded...), err
+}
+
+// handOvers measures, in so many rounds, until a feed is polled that was added when the replica went.
+func handOvers(ctx context.Context, p *rig.Plane, rounds int) ([]figure.Row, error) {
 	var rows []figure.Row
-	for _, way := range []struct {
-		what  string
-		leave func(*rig.Manager, *rig.Line) error
-		most  float64
-	}{
-		{"is told to stop (SIGTERM)", bySignal(syscall.SIGTERM), mostTold},
-		{"is killed (SIGKILL)", bySignal(syscall.SIGKILL), mostCrashed},
-		{"is frozen (SIGSTOP)", bySignal(syscall.SIGSTOP), mostCrashed},
-		{"is cut off from the API server", func(_ *rig.Manager, line *rig.Line) error { line.Cut(); return nil }, mostCrashed},
-	} {
+	for _, way := range ways {
 		var took []float64
 		for range rounds {
 			rig.Progress("Hand-over when the replica that works %s …", way.what)
@@ -48,23 +68,15 @@ func HandOver(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, err
 			}
 			took = append(took, one.Seconds())
 		}
-		longest := took[0]
-		for _, seconds := range took {
-			longest = max(longest, seconds)
-		}
+		longest := slices.Max(took)
 		rows = append(rows, figure.AtMost(fmt.Sprintf("time until a new feed is polled when the replica that works %s, the longest of %d", way.what, rounds),
 			fmt.Sprintf("%.1f s", longest), longest, way.most, " s"))
 	}
 	return rows, nil
 }
 
-// bySignal has a replica go by a signal.
-func bySignal(signal syscall.Signal) func(*rig.Manager, *rig.Line) error {
-	return func(m *rig.Manager, _ *rig.Line) error { return syscall.Kill(m.PID(), signal) }
-}
-
 // handOver has one of two replicas work, and then go.
-func handOver(ctx context.Context, p *rig.Plane, goes func(*rig.Manager, *rig.Line) error) (time.Duration, error) {
+func handOver(ctx context.Context, p *rig.Plane, leave func(*pair) error) (time.Duration, error) {
 	feeds, err := rig.ServeFeeds(ctx)
 	if err != nil {
 		return 0, err
@@ -74,37 +86,22 @@ func handOver(ctx context.Context, p *rig.Plane, goes func(*rig.Manager, *rig.Li
 	if err != nil {
 		return 0, err
 	}
-	line, err := p.NewLine(ctx)
+	of, err := startPair(ctx, p, namespace)
 	if err != nil {
 		return 0, err
 	}
-	defer line.Close()
-	first, err := rig.StartManager(ctx, p, namespace, append(elected(namespace, 1), "--kubeconfig="+line.Kubeconfig)...)
-	if err != nil {
+	defer of.stop(ctx)
+	if err := of.first.Explain(untilPolled(ctx, p, feeds, namespace, "before")); err != nil {
 		return 0, err
 	}
-	defer first.Stop(ctx)
-	defer func() { _ = syscall.Kill(first.PID(), syscall.SIGKILL) }() // also where it is frozen
-	if err := first.Explain(untilHeld(ctx, p, namespace, 1, 1)); err != nil {
+	if err := of.untilReady(ctx); err != nil {
 		return 0, err
 	}
-	second, err := rig.StartManager(ctx, p, namespace, elected(namespace, 1)...)
-	if err != nil {
-		return 0, err
-	}
-	defer second.Stop(ctx)
-	if err := first.Explain(untilPolled(ctx, p, feeds, namespace, "before")); err != nil {
-		return 0, err
-	}
-	const untilReady = 5 * time.Second // the other one has read what there is
-	if err := rig.Pause(ctx, untilReady); err != nil {
-		return 0, err
-	}
-	if err := goes(first, line); err != nil {
+	if err := leave(of); err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	err = second.Explain(untilPolled(ctx, p, feeds, namespace, "after"))
+	err = of.second.Explain(untilPolled(ctx, p, feeds, namespace, "after"))
 	return time.Since(began), err
 }
 

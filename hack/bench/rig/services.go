@@ -56,6 +56,9 @@ func (s *Services) Close() {
 	_ = s.server.Close()
 }
 
+// OnPost lets a hook see each request to post, as mastodontest.Server does.
+func (s *Services) OnPost(hook func(*mastodontest.Pending) (answered bool)) { s.mastodon.OnPost(hook) }
+
 // Calls is how often the model was called.
 func (s *Services) Calls() int { return len(s.gemini.Calls()) }
 
@@ -63,8 +66,8 @@ func (s *Services) Calls() int { return len(s.gemini.Calls()) }
 func (s *Services) Posts() []mastodontest.Post { return s.mastodon.Posts() }
 
 // CreateServices creates what an operator has to know to call the services: the objects and their
-// Secret.
-func (p *Plane) CreateServices(ctx context.Context, s *Services, namespace string, slots int32) error {
+// Secret. The account is changed before it is created.
+func (p *Plane) CreateServices(ctx context.Context, s *Services, namespace string, slots int32, change ...func(*v1alpha1.FeedDestination)) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: news.ServiceName},
 		StringData: map[string]string{"apiKey": credentials, "accessToken": credentials},
@@ -74,6 +77,9 @@ func (p *Plane) CreateServices(ctx context.Context, s *Services, namespace strin
 	model.Spec.Gemini = &v1alpha1.GeminiProvider{Model: "gemini-2.5-flash", Endpoint: s.gemini.URL, SecretRef: ref}
 	account.Spec.Mastodon = &v1alpha1.MastodonDestination{Server: s.address, SecretRef: ref}
 	account.Spec.MaxConcurrent = new(slots)
+	for _, c := range change {
+		c(account)
+	}
 	for _, object := range []client.Object{secret, model, account} {
 		if err := p.Client.Create(ctx, object); err != nil {
 			return fmt.Errorf("create a %T: %w", object, err)

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package items
+package rig
 
 import (
 	"testing"
@@ -20,12 +20,12 @@ func TestItemsThatAreNotPostedOnceAreFound(t *testing.T) {
 	for _, entry := range entries {
 		posts = append(posts, post(entry.URL))
 	}
-	if wrong := notPostedOnce(posts, entries); wrong != 0 {
+	if wrong := NotPostedOnce(posts, entries); wrong != 0 {
 		t.Errorf("%d of the posts are wrong, want none", wrong)
 	}
 	posts[0] = posts[1] // one is missing, one is there twice
 	posts = append(posts, post(news.Articles+"another-000001"), mastodontest.Post{Text: "No link"})
-	if wrong := notPostedOnce(posts, entries); wrong != 4 {
+	if wrong := NotPostedOnce(posts, entries); wrong != 4 {
 		t.Errorf("%d of the posts are wrong, want 4", wrong)
 	}
 }
