@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -286,9 +285,9 @@ func (r *Restorer) memories(ctx context.Context) error {
 			continue
 		}
 		source := r.sources[owner.UID]
-		isArchive := slices.ContainsFunc(r.backup.Memories, func(other v1alpha1.FeedMemory) bool { return other.Data.Archive == memory.Name })
+		before := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Name: source.Name, UID: owner.UID}}
 		name := feedmemory.NameOf(source)
-		if isArchive {
+		if memory.Name == feedmemory.ArchiveNameOf(before) { // also one that no memory names, because a crash has come between
 			name = feedmemory.ArchiveNameOf(source)
 		}
 		if memory.Data.Archive != "" {
@@ -296,9 +295,31 @@ func (r *Restorer) memories(ctx context.Context) error {
 		}
 		memory.ObjectMeta = derive.OwnedBy(source, name)
 		r.marked(memory, memory.OwnerReferences...)
-		if err := r.create(ctx, memory); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := r.createOnce(ctx, memory); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// createOnce makes a memory that belongs to what is being restored, or finds it as an earlier try has made it. Any other one of that name is in the way: one
+// that belonged to a source or destination that is gone is about to be removed, and what is remembered would be lost with it.
+func (r *Restorer) createOnce(ctx context.Context, memory *v1alpha1.FeedMemory) error {
+	err := r.create(ctx, memory)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	found := &v1alpha1.FeedMemory{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(memory), found); err != nil {
+		return fmt.Errorf("FeedMemory %s: %w", memory.Name, err)
+	}
+	owner, wanted := metav1.GetControllerOf(found), metav1.GetControllerOf(memory)
+	switch {
+	case !found.DeletionTimestamp.IsZero():
+		return fmt.Errorf("FeedMemory %s: there is one of that name, which is being deleted: wait until it is removed", memory.Name)
+	case owner == nil || owner.UID != wanted.UID || found.Annotations[v1alpha1.AnnotationRestoredFrom] != r.backup.ID:
+		return fmt.Errorf("FeedMemory %s: there is another one of that name: delete it, or wait until it is removed with the %s that it belonged to",
+			memory.Name, wanted.Kind)
 	}
 	return nil
 }
