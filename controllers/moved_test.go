@@ -310,6 +310,53 @@ func TestABatchThatIsNotFinishedMoves(t *testing.T) {
 	b.untilNoBatch()
 }
 
+// R4.3, R4.4, R6.2: a restore that is interrupted at its end, when the destination goes on and the source does not yet, is run again: what was sent meanwhile
+// of a batch stays as it is on the items.
+func TestWhatGoesOnAlreadyIsNotRestoredAgain(t *testing.T) {
+	t.Parallel()
+	old := newWorld(t)
+	server := old.webhook()
+	up := answering(server, http.StatusServiceUnavailable)
+	old.batches(3, server, inBatches(3, 0))
+	old.untilBatchFailed(1)
+	old.stop()
+	up()
+	saved := old.saved(true)
+	b := newCluster(old)
+	restorer := backup.Restorer{Client: withoutSources{b.client}, Namespace: b.namespace, Now: b.clock.Now()}
+	if _, err := restorer.Restore(t.Context(), saved); !errors.Is(err, errCut) {
+		t.Fatalf("it was not interrupted: %v", err)
+	}
+	before := b.untilSent(3, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	b.untilNoBatch()
+	if report := b.restored(saved, ""); report.Restored != 0 || report.Done != 1 {
+		t.Errorf("%+v", report)
+	}
+	after, err := b.items(t.Context(), "news")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range after {
+		if after[i].Status.Phase != v1alpha1.PhaseProcessed || after[i].ResourceVersion != before[i].ResourceVersion {
+			t.Errorf("%s was %+v and is %+v", after[i].Name, before[i].Status, after[i].Status)
+		}
+	}
+	b.untilSource("news", isReadySource)
+	b.poll("news")
+	b.untilSent(3, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOneBatch(t, server, 3)
+}
+
+// withoutSources is a client whose connection is gone when a source is to go on.
+type withoutSources struct{ client.Client }
+
+func (c withoutSources) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if source, is := object.(*v1alpha1.FeedSource); is && !source.Spec.Suspend {
+		return errCut
+	}
+	return c.Client.Patch(ctx, object, patch, options...)
+}
+
 // R6.2: a restore that is interrupted, wherever that is, leaves all suspended, so that the operator does nothing with a part; run again, it goes on.
 func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 	t.Parallel()

@@ -101,44 +101,18 @@ func TestWhatIsKeptOfABatchIsNotLostWithAnEarlierDestination(t *testing.T) {
 	from := server.Namespace(t)
 	keptBatch(t, from)
 	text := well(t, from, "", "backup", "-", "--stopped")
+	taken, err := backup.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
-		// inTheWay makes what is there, of which the new destination may be the owner, and returns how it is removed.
-		inTheWay func(ops *v1alpha1.FeedDestination) (gone func())
-		says     string
+		// what is there: whether it belongs to the new destination, is of this backup, and is being deleted.
+		own, restored, dies bool
+		says                string
 	}{
-		"it belongs to a destination that is gone": {func(ops *v1alpha1.FeedDestination) func() {
-			ops.UID = "6a5ad1b5-ab1c-4fdf-a9a5-a5c7a4a3a000"
-			before := memoryOf(ops, "FeedDestination", batchMemory, func(m *v1alpha1.FeedMemory) {
-				m.Batch = &v1alpha1.BatchRecords{Destination: "ops", Data: "of before"}
-			})
-			put(t, before)
-			return func() {
-				if err := server.Client.Delete(t.Context(), before); err != nil {
-					t.Error(err)
-				}
-			}
-		}, "there is another one of that name: delete it, or wait until it is removed with the FeedDestination"},
-		"it belongs to this one, and is being deleted": {func(ops *v1alpha1.FeedDestination) func() {
-			before := memoryOf(ops, "FeedDestination", batchMemory, func(m *v1alpha1.FeedMemory) {
-				m.Batch = &v1alpha1.BatchRecords{Destination: "ops", Data: "what is sent"}
-			})
-			taken, err := backup.Read(strings.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			before.Annotations = map[string]string{v1alpha1.AnnotationRestoredFrom: taken.ID}
-			put(t, before)
-			return dying(t, before)
-		}, "there is one of that name, which is being deleted: wait until it is removed"},
-		"it belongs to nothing": {func(ops *v1alpha1.FeedDestination) func() {
-			before := &v1alpha1.FeedMemory{ObjectMeta: metav1.ObjectMeta{Namespace: ops.Namespace, Name: batchMemory}}
-			put(t, before)
-			return func() {
-				if err := server.Client.Delete(t.Context(), before); err != nil {
-					t.Error(err)
-				}
-			}
-		}, "there is another one of that name"},
+		"of a destination that was restored, and is gone": {false, true, false, "there is another one of that name: delete it, or wait until it is removed with the"},
+		"of the new destination, and being deleted":       {true, true, true, "there is one of that name, which is being deleted: wait until it is removed"},
+		"of the new destination, and not of this backup":  {true, false, false, "there is another one of that name"},
 	} {
 		to := server.Namespace(t)
 		// A first try makes the destination, and no more: something else is in its way.
@@ -152,7 +126,25 @@ func TestWhatIsKeptOfABatchIsNotLostWithAnEarlierDestination(t *testing.T) {
 		}
 		ops, memory := &v1alpha1.FeedDestination{}, &v1alpha1.FeedMemory{}
 		get(t, to, "ops", ops)
-		gone := test.inTheWay(ops.DeepCopy())
+		owner := ops.DeepCopy()
+		if !test.own {
+			owner.UID = "6a5ad1b5-ab1c-4fdf-a9a5-a5c7a4a3a000"
+		}
+		before := memoryOf(owner, "FeedDestination", batchMemory, func(m *v1alpha1.FeedMemory) {
+			m.Batch = &v1alpha1.BatchRecords{Destination: "ops", Data: "of before"}
+			if test.restored {
+				m.Annotations = map[string]string{v1alpha1.AnnotationRestoredFrom: taken.ID}
+			}
+		})
+		put(t, before)
+		gone := func() {
+			if err := server.Client.Delete(t.Context(), before); err != nil {
+				t.Error(err)
+			}
+		}
+		if test.dies {
+			gone = dying(t, before)
+		}
 		code, _, said := restoreOf(t, to, text)
 		if code != 1 || !strings.Contains(said, "FeedMemory "+batchMemory+": "+test.says) || !strings.Contains(said, "run the same restore again") {
 			t.Errorf("%s: ended with %d: %s", name, code, said)

@@ -49,7 +49,9 @@ type Restorer struct {
 	sources map[types.UID]*v1alpha1.FeedSource
 	// destinations are those that are being restored, by their names.
 	destinations map[string]*v1alpha1.FeedDestination
-	report       Report
+	// written is set where a restore before has written everything, and was interrupted while it let that go on.
+	written bool
+	report  Report
 }
 
 // Report is what a restore has come to.
@@ -78,9 +80,13 @@ func (r *Restorer) Restore(ctx context.Context, b *Backup) (Report, error) {
 		return r.report, err
 	}
 	r.noteSecrets(ctx)
-	for _, step := range []func(context.Context) error{
-		r.posted, r.providers, r.destinationsMade, r.sourcesMade, r.memories, r.items, r.statuses, r.batches, r.resume,
-	} {
+	steps := []func(context.Context) error{
+		r.posted, r.providers, r.destinationsMade, r.sourcesMade, r.memories, r.items, r.statuses, r.batches, r.noteWritten, r.resume,
+	}
+	if r.written {
+		steps = steps[len(steps)-1:]
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return r.report, fmt.Errorf("%w. What was written so far is suspended: run the same restore again to go on", err)
 		}
@@ -147,7 +153,7 @@ func (r *Restorer) stateOf(ctx context.Context, name string, into client.Object)
 		return missing, err
 	case into.GetDeletionTimestamp() != nil:
 		return foreign, nil
-	case annotations[v1alpha1.AnnotationRestoring] == r.backup.ID:
+	case strings.TrimSuffix(annotations[v1alpha1.AnnotationRestoring], allWritten) == r.backup.ID:
 		return begun, nil
 	case annotations[v1alpha1.AnnotationRestoredFrom] == r.backup.ID:
 		return done, nil
@@ -158,15 +164,25 @@ func (r *Restorer) stateOf(ctx context.Context, name string, into client.Object)
 // check finds what is in the way, before anything is written.
 func (r *Restorer) check(ctx context.Context) error {
 	var inTheWay []string
+	written, whole := false, true
 	note := func(kind, name string, into client.Object) error {
 		found, err := r.stateOf(ctx, name, into)
-		if err == nil && found == foreign {
+		switch {
+		case err != nil:
+			return err
+		case found == foreign:
 			if into.GetDeletionTimestamp() != nil {
 				name += ", which is being deleted"
 			}
 			inTheWay = append(inTheWay, kind+" "+name)
+		case found == missing: // or deleted since
+			whole = false
+		case found == done:
+			r.report.Done++
+		case strings.HasSuffix(into.GetAnnotations()[v1alpha1.AnnotationRestoring], allWritten):
+			written = true
 		}
-		return err
+		return nil
 	}
 	for i := range r.backup.Providers {
 		if err := note("AIProvider", r.backup.Providers[i].Name, &v1alpha1.AIProvider{}); err != nil {
@@ -187,6 +203,7 @@ func (r *Restorer) check(ctx context.Context) error {
 		return fmt.Errorf("in the namespace %s there is already: %s. Nothing was written. Delete what is there, or restore into another namespace; "+
 			"what a GitOps tool has applied: stop that until the restore has ended, it takes over then", r.Namespace, strings.Join(inTheWay, ", "))
 	}
+	r.written = written && whole
 	return nil
 }
 
@@ -210,9 +227,6 @@ func (r *Restorer) make(ctx context.Context, object, found client.Object, suspen
 		}
 		r.uids[old] = object.GetUID()
 		return begun, nil
-	}
-	if stands == done {
-		r.report.Done++
 	}
 	r.uids[old] = found.GetUID()
 	return stands, nil
