@@ -291,3 +291,87 @@ func TestWhatIsRememberedOfPostsIsKeptTogether(t *testing.T) {
 		}
 	}
 }
+
+// R4.4, R6.2: what is in a namespace by now wins over a backup. A backup that was restored writes nothing to it again, another one of the same namespace is
+// refused before anything is written, also where the first was cut off, and one of other feeds is restored beside it and leaves it alone.
+func TestABackupWritesOverNothingThatIsThere(t *testing.T) {
+	t.Parallel()
+	from, to := server.Namespace(t), server.Namespace(t)
+	kept(t, from)
+	first, second := well(t, from, "", "backup", "-", "--stopped"), well(t, from, "", "backup", "-", "--stopped")
+	well(t, to, first, "restore", "-")
+
+	item, news, memory := &v1alpha1.FeedItem{}, &v1alpha1.FeedSource{}, &v1alpha1.FeedMemory{}
+	read := func() {
+		t.Helper()
+		get(t, to, "news-1", item)
+		get(t, to, "news", news)
+		get(t, to, feedmemory.NameOf(news), memory)
+	}
+	read()
+	item.Status.Deliveries[0].URL = "https://mastodon.example/newer"
+	news.Status.Items.Processed = 7
+	for _, object := range []client.Object{item, news} {
+		if err := server.Client.Status().Update(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	news.Spec.URL = "https://example.org/newer"
+	memory.Data.GUIDs = "AAAAAAAAAAEAAAAAAAAAAg=="
+	for _, object := range []client.Object{news, memory} {
+		if err := server.Client.Update(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	versions := func() (versions []string) {
+		t.Helper()
+		read()
+		for _, object := range []client.Object{item, news, memory} {
+			versions = append(versions, object.GetName()+" "+object.GetResourceVersion())
+		}
+		return versions
+	}
+	newer := versions()
+	same := func(after string) {
+		t.Helper()
+		if now := versions(); !slices.Equal(now, newer) {
+			t.Errorf("after %s: %v, and before %v", after, now, newer)
+		}
+	}
+	well(t, to, first, "restore", "-")
+	same("the same backup")
+	inTheWay := "there is already: FeedDestination press, FeedSource news. Nothing was written"
+	if code, _, said := restoreOf(t, to, second); code != 1 || !strings.Contains(said, inTheWay) {
+		t.Errorf("another backup of the same: ended with %d: %s", code, said)
+	}
+	same("another backup")
+
+	// Of other feeds: an item, which is in the way only by its name, is not written over.
+	other := server.Namespace(t)
+	papers := source(other, "papers")
+	create(t, papers)
+	create(t, itemOf(papers, "papers-1"), itemOf(papers, "news-1"))
+	text := well(t, other, "", "backup", "-", "--stopped")
+	code, _, said := restoreOf(t, to, text)
+	if code != 1 || !strings.Contains(said, "FeedItem news-1: there is another one of that name") || !strings.Contains(said, "is suspended: run the same restore again") {
+		t.Errorf("items of the same name: ended with %d: %s", code, said)
+	}
+	same("a backup of other feeds")
+
+	// What was cut off there is in the way of another backup, and goes on with its own.
+	if code, _, said := restoreOf(t, to, well(t, other, "", "backup", "-", "--stopped")); code != 1 || !strings.Contains(said, "there is already: FeedSource papers") {
+		t.Errorf("another one after one that was cut off: ended with %d: %s", code, said)
+	}
+	if err := server.Client.Delete(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	well(t, to, text, "restore", "-")
+	get(t, to, "papers", papers)
+	if papers.Spec.Suspend {
+		t.Error("it is still suspended")
+	}
+}
+
+func itemOf(source *v1alpha1.FeedSource, name string) *v1alpha1.FeedItem {
+	return item(source, name, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+}
