@@ -466,6 +466,48 @@ func (c cuttingStatus) Update(ctx context.Context, object client.Object, options
 	return c.SubResourceWriter.Update(ctx, object, options...)
 }
 
+// R4.4, R6.2: what a backup remembers of posts is known as soon as it is restored, also where the operator runs there and has what was posted to an earlier
+// destination of that name in its memory: a source that is applied again then posts nothing again.
+func TestRestoredPostsAreKnownToAnOperatorThatRuns(t *testing.T) {
+	t.Parallel()
+	old := newWorld(t)
+	press := old.mastodon()
+	j := old.watch(press, nil)
+	old.openDestination("press", press.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 3)...)
+	old.source("news", web.FeedURL(), postsTo("press"))
+	old.awaitItems("news", allProcessed(3))
+	old.untilPostsRemembered("press", 3)
+	old.remove("news")
+	old.stop()
+	saved := old.saved(true)
+
+	b := newCluster(old)
+	made := b.openDestination("press", press.URL)
+	other := feedtest.New(t)
+	other.List(other.Entries("other", 1)...)
+	b.source("other", other.FeedURL(), postsTo("press"))
+	b.awaitItems("other", allProcessed(1))
+	b.untilPostsRemembered("press", 1)
+	b.remove("other")
+	if err := b.client.Delete(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	if n := calls(j); n != 4 {
+		t.Fatalf("%d posts", n)
+	}
+	b.restored(saved, "")
+	b.untilDestination("press", isOpen)
+	b.source("other", other.FeedURL(), postsTo("press"))
+	b.source("news", web.FeedURL(), postsTo("press"))
+	b.awaitItems("news", allSkipped(3, "press"))
+	b.awaitItems("other", allSkipped(1, "press"))
+	if n := calls(j); n != 4 {
+		t.Errorf("%d posts", n)
+	}
+}
+
 // R4.4, R6.2: a snapshot of etcd brings back a namespace as it was, with all UIDs, and without what was posted since. By the way of docs/backup.md nothing of
 // that is posted again: a backup as of the time of the snapshot, all deleted, and restored in the same namespace.
 func TestANamespaceOfARestoredEtcdPostsNothingAgain(t *testing.T) {
