@@ -375,3 +375,43 @@ func TestABackupWritesOverNothingThatIsThere(t *testing.T) {
 func itemOf(source *v1alpha1.FeedSource, name string) *v1alpha1.FeedItem {
 	return item(source, name, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
 }
+
+// R6.2: what becomes of the entries that came since a backup is said once: a restore that was cut off does not go on with another word, half by this one and half
+// by that one.
+func TestARestoreGoesOnWithTheSameWord(t *testing.T) {
+	t.Parallel()
+	from, to := server.Namespace(t), server.Namespace(t)
+	kept(t, from)
+	news := &v1alpha1.FeedSource{}
+	get(t, from, "news", news)
+	news.Status.LastSuccessTime = new(metav1.Now())
+	if err := server.Client.Status().Update(t.Context(), news); err != nil {
+		t.Fatal(err)
+	}
+	text := well(t, from, "", "backup", "-")
+	other := itemOf(source(to, "other"), "news-1")
+	other.Spec.SourceRef.UID = "other"
+	create(t, other)
+	code, _, said := feed(t, to, text, "restore", "-", "--entries-since-backup=skip")
+	if code != 1 || !strings.Contains(said, "FeedItem news-1: there is another one of that name") {
+		t.Fatalf("ended with %d: %s", code, said)
+	}
+	if err := server.Client.Delete(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	code, _, said = feed(t, to, text, "restore", "-", "--entries-since-backup=create")
+	if code != 1 || !strings.Contains(said, "with another --entries-since-backup") {
+		t.Errorf("with another word: ended with %d: %s", code, said)
+	}
+	get(t, to, "news", news)
+	if !news.Spec.Suspend {
+		t.Error("the source goes on")
+	}
+	well(t, to, text, "restore", "-", "--entries-since-backup=skip")
+	memory := &v1alpha1.FeedMemory{}
+	get(t, to, "news", news)
+	get(t, to, feedmemory.NameOf(news), memory)
+	if news.Spec.Suspend || memory.Data.URLHash != "" || memory.Data.GUIDs == "" {
+		t.Errorf("suspended %t, memory %+v", news.Spec.Suspend, memory.Data)
+	}
+}

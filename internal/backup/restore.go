@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -334,6 +335,9 @@ func (r *Restorer) createOnce(ctx context.Context, memory *v1alpha1.FeedMemory) 
 	case owner == nil || owner.UID != wanted.UID || found.Annotations[v1alpha1.AnnotationRestoredFrom] != r.backup.ID:
 		return fmt.Errorf("FeedMemory %s: there is another one of that name: delete it, or wait until it is removed with the %s that it belonged to",
 			memory.Name, wanted.Kind)
+	case !apiequality.Semantic.DeepEqual(found.Data, memory.Data):
+		return fmt.Errorf("FeedMemory %s: it is not as this restore would write it: it was begun with another --entries-since-backup. Say the same again, "+
+			"or, where something has changed it since, delete the %s that it belongs to", memory.Name, wanted.Kind)
 	}
 	return nil
 }
