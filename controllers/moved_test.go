@@ -310,6 +310,53 @@ func TestABatchThatIsNotFinishedMoves(t *testing.T) {
 	b.untilNoBatch()
 }
 
+// R4.3, R4.4, R6.2: a restore that is interrupted at its end, when the destination goes on and the source does not yet, is run again: what was sent meanwhile
+// of a batch stays as it is on the items.
+func TestWhatGoesOnAlreadyIsNotRestoredAgain(t *testing.T) {
+	t.Parallel()
+	old := newWorld(t)
+	server := old.webhook()
+	up := answering(server, http.StatusServiceUnavailable)
+	old.batches(3, server, inBatches(3, 0))
+	old.untilBatchFailed(1)
+	old.stop()
+	up()
+	saved := old.saved(true)
+	b := newCluster(old)
+	restorer := backup.Restorer{Client: withoutSources{b.client}, Namespace: b.namespace, Now: b.clock.Now()}
+	if _, err := restorer.Restore(t.Context(), saved); !errors.Is(err, errCut) {
+		t.Fatalf("it was not interrupted: %v", err)
+	}
+	before := b.untilSent(3, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	b.untilNoBatch()
+	if report := b.restored(saved, ""); report.Restored != 0 || report.Done != 1 {
+		t.Errorf("%+v", report)
+	}
+	after, err := b.items(t.Context(), "news")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range after {
+		if after[i].Status.Phase != v1alpha1.PhaseProcessed || after[i].ResourceVersion != before[i].ResourceVersion {
+			t.Errorf("%s was %+v and is %+v", after[i].Name, before[i].Status, after[i].Status)
+		}
+	}
+	b.untilSource("news", isReadySource)
+	b.poll("news")
+	b.untilSent(3, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOneBatch(t, server, 3)
+}
+
+// withoutSources is a client whose connection is gone when a source is to go on.
+type withoutSources struct{ client.Client }
+
+func (c withoutSources) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if source, is := object.(*v1alpha1.FeedSource); is && !source.Spec.Suspend {
+		return errCut
+	}
+	return c.Client.Patch(ctx, object, patch, options...)
+}
+
 // R6.2: a restore that is interrupted, wherever that is, leaves all suspended, so that the operator does nothing with a part; run again, it goes on.
 func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 	t.Parallel()
@@ -417,6 +464,48 @@ func (c cuttingStatus) Update(ctx context.Context, object client.Object, options
 		return err
 	}
 	return c.SubResourceWriter.Update(ctx, object, options...)
+}
+
+// R4.4, R6.2: what a backup remembers of posts is known as soon as it is restored, also where the operator runs there and has what was posted to an earlier
+// destination of that name in its memory: a source that is applied again then posts nothing again.
+func TestRestoredPostsAreKnownToAnOperatorThatRuns(t *testing.T) {
+	t.Parallel()
+	old := newWorld(t)
+	press := old.mastodon()
+	j := old.watch(press, nil)
+	old.openDestination("press", press.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 3)...)
+	old.source("news", web.FeedURL(), postsTo("press"))
+	old.awaitItems("news", allProcessed(3))
+	old.untilPostsRemembered("press", 3)
+	old.remove("news")
+	old.stop()
+	saved := old.saved(true)
+
+	b := newCluster(old)
+	made := b.openDestination("press", press.URL)
+	other := feedtest.New(t)
+	other.List(other.Entries("other", 1)...)
+	b.source("other", other.FeedURL(), postsTo("press"))
+	b.awaitItems("other", allProcessed(1))
+	b.untilPostsRemembered("press", 1)
+	b.remove("other")
+	if err := b.client.Delete(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	if n := calls(j); n != 4 {
+		t.Fatalf("%d posts", n)
+	}
+	b.restored(saved, "")
+	b.untilDestination("press", isOpen)
+	b.source("other", other.FeedURL(), postsTo("press"))
+	b.source("news", web.FeedURL(), postsTo("press"))
+	b.awaitItems("news", allSkipped(3, "press"))
+	b.awaitItems("other", allSkipped(1, "press"))
+	if n := calls(j); n != 4 {
+		t.Errorf("%d posts", n)
+	}
 }
 
 // R4.4, R6.2: a snapshot of etcd brings back a namespace as it was, with all UIDs, and without what was posted since. By the way of docs/backup.md nothing of

@@ -131,9 +131,15 @@ func (w *summing) line(value any) {
 func Read(from io.Reader) (*Backup, error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, longestLine)
-	b, sum := &Backup{}, sha256.New()
+	b, sum, names := &Backup{}, sha256.New(), map[string]bool{}
 	if !lines.Scan() {
-		return nil, errors.Join(lines.Err(), errors.New("it is empty: is it the right file?"))
+		switch err := lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			return nil, errNoBackup
+		case err != nil:
+			return nil, err
+		}
+		return nil, errors.New("it is empty: is it the right file?")
 	}
 	if err := b.Header.read(lines.Bytes()); err != nil {
 		return nil, err
@@ -151,10 +157,15 @@ func Read(from io.Reader) (*Backup, error) {
 		if err := strict(lines.Bytes(), &next); err != nil {
 			return nil, fmt.Errorf("line %d cannot be read: %w. It was edited, or is of a newer version: use the kubectl-feed that has made it", number, err)
 		}
-		if next.End == nil {
-			if err := b.add(next); err != nil {
+		if next.End == nil || next != (line{End: next.End}) {
+			name, err := b.add(next)
+			if err == nil && names[name] { // which of them was restored would be chance
+				err = fmt.Errorf("%s is in it already: it was edited, or put together of several backups. Restore each as it was made", name)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", number, err)
 			}
+			names[name] = true
 			continue
 		}
 		switch found := hex.EncodeToString(sum.Sum(nil)); {
@@ -168,13 +179,18 @@ func Read(from io.Reader) (*Backup, error) {
 	}
 }
 
+var errNoBackup = errors.New("it is not a backup of kubectl feed backup")
+
 // read reads the first line.
 func (h *Header) read(text []byte) error {
 	if err := json.Unmarshal(text, h); err != nil || h.Format != format {
-		return errors.New("it is not a backup of kubectl feed backup")
+		return errNoBackup
 	}
 	if h.Version != formatVersion {
 		return fmt.Errorf("it has version %d of the format, and this program reads version %d: use the kubectl-feed that has made it", h.Version, formatVersion)
+	}
+	if err := strict(text, &Header{}); err != nil {
+		return fmt.Errorf("its first line cannot be read: %w. It was edited, or is of a newer version: use the kubectl-feed that has made it", err)
 	}
 	if h.ID == "" || h.Time.IsZero() {
 		return errors.New("its first line was edited: restore it as it was made")
@@ -182,30 +198,45 @@ func (h *Header) read(text []byte) error {
 	return nil
 }
 
-// add takes in the object of a line.
-func (b *Backup) add(next line) error {
+// add takes in the object of a line, and returns its kind and name.
+func (b *Backup) add(next line) (name string, err error) {
+	var alone line
 	switch {
 	case next.Provider != nil:
 		b.Providers = append(b.Providers, *next.Provider)
+		name, alone = "AIProvider "+next.Provider.Name, line{Provider: next.Provider}
 	case next.Destination != nil:
 		b.Destinations = append(b.Destinations, *next.Destination)
+		name, alone = "FeedDestination "+next.Destination.Name, line{Destination: next.Destination}
 	case next.Source != nil:
 		b.Sources = append(b.Sources, *next.Source)
+		name, alone = "FeedSource "+next.Source.Name, line{Source: next.Source}
 	case next.Memory != nil:
 		b.Memories = append(b.Memories, *next.Memory)
+		name, alone = "FeedMemory "+next.Memory.Name, line{Memory: next.Memory}
 	case next.Item != nil:
 		b.Items = append(b.Items, *next.Item)
+		name, alone = "FeedItem "+next.Item.Name, line{Item: next.Item}
 	default:
-		return errors.New("it holds no object: it was edited, or is of a newer version")
+		return "", errors.New("it holds no object: it was edited, or is of a newer version")
 	}
-	return nil
+	if next != alone {
+		return "", errors.New("it holds several objects: it was edited")
+	}
+	return name, nil
 }
 
-// strict reads JSON without fields that are not known: they would be lost.
+// strict reads one JSON value without fields that are not known: they would be lost.
 func strict(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something after its object")
+	}
+	return nil
 }
 
 // rounded is a time as the API server keeps it.

@@ -5,8 +5,10 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,8 +45,11 @@ func (r *Restorer) merge(ctx context.Context, memory *v1alpha1.FeedMemory) error
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(memory), found); err != nil {
 		return err
 	}
-	if found.Posted == nil {
-		return fmt.Errorf("there is another object of that name: delete it")
+	switch {
+	case found.Posted == nil:
+		return errors.New("there is another object of that name: delete it")
+	case !found.DeletionTimestamp.IsZero(): // what was added would go with it, and be posted again
+		return errors.New("it is there and is being deleted: wait until it is removed")
 	}
 	book := posted.New()
 	if err := book.Load(memory.Posted.Number, memory.Posted.Data); err != nil {
@@ -55,6 +60,11 @@ func (r *Restorer) merge(ctx context.Context, memory *v1alpha1.FeedMemory) error
 	}
 	for _, chunk := range book.Unwritten() {
 		found.Posted.Posts, found.Posted.Data = int32(min(chunk.Posts, 1<<30)), chunk.Data //nolint:gosec // bounded
+		if found.Annotations == nil {
+			found.Annotations = map[string]string{}
+		}
+		// Else posts are forgotten when the last of those was made that were there.
+		found.Annotations[v1alpha1.AnnotationForgetAfter] = chunk.Latest.Add(posted.KeptFor).UTC().Format(time.RFC3339)
 		if err := r.Client.Update(ctx, found); err != nil {
 			return err
 		}
@@ -66,14 +76,17 @@ func (r *Restorer) merge(ctx context.Context, memory *v1alpha1.FeedMemory) error
 func (r *Restorer) batches(ctx context.Context) error {
 	for i := range r.backup.Memories {
 		memory := r.backup.Memories[i].DeepCopy()
-		if memory.Batch == nil || r.destinations[memory.Batch.Destination] == nil {
+		if memory.Batch == nil {
 			continue
 		}
 		destination := r.destinations[memory.Batch.Destination]
+		if destination == nil || len(destination.Status.Batches) == 0 { // a backup that is not final lets none go on
+			continue
+		}
 		r.marked(memory, metav1.OwnerReference{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: "FeedDestination", Name: destination.Name, UID: r.uids[destination.UID], Controller: new(true),
 		})
-		if err := r.create(ctx, memory); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := r.createOnce(ctx, memory); err != nil {
 			return err
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,7 +50,9 @@ type Restorer struct {
 	sources map[types.UID]*v1alpha1.FeedSource
 	// destinations are those that are being restored, by their names.
 	destinations map[string]*v1alpha1.FeedDestination
-	report       Report
+	// written is set where a restore before has written everything, and was interrupted while it let that go on.
+	written bool
+	report  Report
 }
 
 // Report is what a restore has come to.
@@ -79,9 +81,13 @@ func (r *Restorer) Restore(ctx context.Context, b *Backup) (Report, error) {
 		return r.report, err
 	}
 	r.noteSecrets(ctx)
-	for _, step := range []func(context.Context) error{
-		r.posted, r.providers, r.destinationsMade, r.sourcesMade, r.memories, r.items, r.statuses, r.batches, r.resume,
-	} {
+	steps := []func(context.Context) error{
+		r.posted, r.providers, r.destinationsMade, r.sourcesMade, r.memories, r.items, r.statuses, r.batches, r.noteWritten, r.resume,
+	}
+	if r.written {
+		steps = steps[len(steps)-1:]
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return r.report, fmt.Errorf("%w. What was written so far is suspended: run the same restore again to go on", err)
 		}
@@ -148,7 +154,7 @@ func (r *Restorer) stateOf(ctx context.Context, name string, into client.Object)
 		return missing, err
 	case into.GetDeletionTimestamp() != nil:
 		return foreign, nil
-	case annotations[v1alpha1.AnnotationRestoring] == r.backup.ID:
+	case strings.TrimSuffix(annotations[v1alpha1.AnnotationRestoring], allWritten) == r.backup.ID:
 		return begun, nil
 	case annotations[v1alpha1.AnnotationRestoredFrom] == r.backup.ID:
 		return done, nil
@@ -159,15 +165,25 @@ func (r *Restorer) stateOf(ctx context.Context, name string, into client.Object)
 // check finds what is in the way, before anything is written.
 func (r *Restorer) check(ctx context.Context) error {
 	var inTheWay []string
+	written, whole := false, true
 	note := func(kind, name string, into client.Object) error {
 		found, err := r.stateOf(ctx, name, into)
-		if err == nil && found == foreign {
+		switch {
+		case err != nil:
+			return err
+		case found == foreign:
 			if into.GetDeletionTimestamp() != nil {
 				name += ", which is being deleted"
 			}
 			inTheWay = append(inTheWay, kind+" "+name)
+		case found == missing: // or deleted since
+			whole = false
+		case found == done:
+			r.report.Done++
+		case strings.HasSuffix(into.GetAnnotations()[v1alpha1.AnnotationRestoring], allWritten):
+			written = true
 		}
-		return err
+		return nil
 	}
 	for i := range r.backup.Providers {
 		if err := note("AIProvider", r.backup.Providers[i].Name, &v1alpha1.AIProvider{}); err != nil {
@@ -188,6 +204,7 @@ func (r *Restorer) check(ctx context.Context) error {
 		return fmt.Errorf("in the namespace %s there is already: %s. Nothing was written. Delete what is there, or restore into another namespace; "+
 			"what a GitOps tool has applied: stop that until the restore has ended, it takes over then", r.Namespace, strings.Join(inTheWay, ", "))
 	}
+	r.written = written && whole
 	return nil
 }
 
@@ -211,9 +228,6 @@ func (r *Restorer) make(ctx context.Context, object, found client.Object, suspen
 		}
 		r.uids[old] = object.GetUID()
 		return begun, nil
-	}
-	if stands == done {
-		r.report.Done++
 	}
 	r.uids[old] = found.GetUID()
 	return stands, nil
@@ -286,9 +300,9 @@ func (r *Restorer) memories(ctx context.Context) error {
 			continue
 		}
 		source := r.sources[owner.UID]
-		isArchive := slices.ContainsFunc(r.backup.Memories, func(other v1alpha1.FeedMemory) bool { return other.Data.Archive == memory.Name })
+		before := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Name: source.Name, UID: owner.UID}}
 		name := feedmemory.NameOf(source)
-		if isArchive {
+		if memory.Name == feedmemory.ArchiveNameOf(before) { // also one that no memory names, because a crash has come between
 			name = feedmemory.ArchiveNameOf(source)
 		}
 		if memory.Data.Archive != "" {
@@ -296,9 +310,34 @@ func (r *Restorer) memories(ctx context.Context) error {
 		}
 		memory.ObjectMeta = derive.OwnedBy(source, name)
 		r.marked(memory, memory.OwnerReferences...)
-		if err := r.create(ctx, memory); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := r.createOnce(ctx, memory); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// createOnce makes a memory that belongs to what is being restored, or finds it as an earlier try has made it. Any other one of that name is in the way: one
+// that belonged to a source or destination that is gone is about to be removed, and what is remembered would be lost with it.
+func (r *Restorer) createOnce(ctx context.Context, memory *v1alpha1.FeedMemory) error {
+	err := r.create(ctx, memory)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	found := &v1alpha1.FeedMemory{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(memory), found); err != nil {
+		return fmt.Errorf("FeedMemory %s: %w", memory.Name, err)
+	}
+	owner, wanted := metav1.GetControllerOf(found), metav1.GetControllerOf(memory)
+	switch {
+	case !found.DeletionTimestamp.IsZero():
+		return fmt.Errorf("FeedMemory %s: there is one of that name, which is being deleted: wait until it is removed", memory.Name)
+	case owner == nil || owner.UID != wanted.UID || found.Annotations[v1alpha1.AnnotationRestoredFrom] != r.backup.ID:
+		return fmt.Errorf("FeedMemory %s: there is another one of that name: delete it, or wait until it is removed with the %s that it belonged to",
+			memory.Name, wanted.Kind)
+	case !apiequality.Semantic.DeepEqual(found.Data, memory.Data):
+		return fmt.Errorf("FeedMemory %s: it is not as this restore would write it: it was begun with another --entries-since-backup. Say the same again, "+
+			"or, where something has changed it since, delete the %s that it belongs to", memory.Name, wanted.Kind)
 	}
 	return nil
 }

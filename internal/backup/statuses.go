@@ -6,7 +6,9 @@ package backup
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -84,23 +86,54 @@ func (r *Restorer) status(ctx context.Context, from, to client.Object, change fu
 	return nil
 }
 
-// resume has everything go on as it did: at last the sources, so that what they need is there.
-func (r *Restorer) resume(ctx context.Context) error {
+// allWritten is what AnnotationRestoring says, after the name of the backup, on what is resumed last, once everything was written.
+const allWritten = " is written"
+
+// resumption is an object of the backup that goes on as it did.
+type resumption struct {
+	from, to client.Object
+	as       func()
+}
+
+// inOrder is the order in which all goes on: at last the sources, so that what they need is there.
+func (r *Restorer) inOrder() (all []resumption) {
 	for i := range r.backup.Providers {
 		from, to := &r.backup.Providers[i], &v1alpha1.AIProvider{}
-		if err := r.resumeOne(ctx, from, to, func() { to.Spec.Suspend = from.Spec.Suspend }); err != nil {
-			return err
-		}
+		all = append(all, resumption{from, to, func() { to.Spec.Suspend = from.Spec.Suspend }})
 	}
 	for i := range r.backup.Destinations {
 		from, to := &r.backup.Destinations[i], &v1alpha1.FeedDestination{}
-		if err := r.resumeOne(ctx, from, to, func() { to.Spec.Suspend = from.Spec.Suspend }); err != nil {
-			return err
-		}
+		all = append(all, resumption{from, to, func() { to.Spec.Suspend = from.Spec.Suspend }})
 	}
 	for i := range r.backup.Sources {
 		from, to := &r.backup.Sources[i], &v1alpha1.FeedSource{}
-		if err := r.resumeOne(ctx, from, to, func() { to.Spec.Suspend = from.Spec.Suspend }); err != nil {
+		all = append(all, resumption{from, to, func() { to.Spec.Suspend = from.Spec.Suspend }})
+	}
+	return all
+}
+
+// noteWritten notes that everything was written. A restore that is interrupted from here on writes nothing again: what goes on already, such as a batch, may
+// have come to results meanwhile, which would be undone.
+func (r *Restorer) noteWritten(ctx context.Context) error {
+	all := r.inOrder()
+	slices.Reverse(all)
+	for _, last := range all {
+		stands, err := r.stateOf(ctx, last.from.GetName(), last.to)
+		switch {
+		case err != nil:
+			return err
+		case stands == begun:
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationRestoring, r.backup.ID+allWritten)
+			return r.Client.Patch(ctx, last.to, client.RawPatch(types.MergePatchType, []byte(patch)))
+		}
+	}
+	return nil
+}
+
+// resume has everything go on as it did.
+func (r *Restorer) resume(ctx context.Context) error {
+	for _, next := range r.inOrder() {
+		if err := r.resumeOne(ctx, next.from, next.to, next.as); err != nil {
 			return err
 		}
 	}

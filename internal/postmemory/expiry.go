@@ -87,7 +87,7 @@ func (m *Memories) readAll(ctx context.Context) error {
 		failed = errors.Join(failed, err)
 		m.mu.Lock()
 		if err == nil && len(m.known) > keptInMemory && memory.evict(ctx) {
-			delete(m.known, where)
+			delete(m.known, memory.Target)
 		}
 		m.mu.Unlock()
 	}

@@ -36,6 +36,8 @@ type Target struct {
 	Destination types.NamespacedName
 	Server      string
 	Account     string
+	// uid is that of the FeedDestination, where it is known: one of the same name may come after it, with what was restored from a backup.
+	uid types.UID
 }
 
 // Memories know what was posted to the destinations. An entry of a feed is posted to one of them once, also by the items
@@ -72,6 +74,8 @@ type Memory struct {
 	mu sync.Mutex
 	// book is nil until it was read.
 	book *posted.Book
+	// readFor is the FeedDestination for which it was read last.
+	readFor types.UID
 	// versions are those of the objects that the chunks of the book are kept in, by number.
 	versions map[int64]string
 	// reserved has, by what an entry is known by, the item that posts it now, or may have posted it.
@@ -107,7 +111,7 @@ type Reservation struct {
 // TargetOf is where a destination posts, by what its server has said of itself; it returns false where that was not asked for its account
 // yet. A webhook is what it is by the name of its FeedDestination: its URL may be a secret, and changes when that is replaced.
 func TargetOf(described *v1alpha1.FeedDestination, server *v1alpha1.DestinationServer) (Target, bool) {
-	to := Target{Destination: client.ObjectKeyFromObject(described)}
+	to := Target{Destination: client.ObjectKeyFromObject(described), uid: described.UID}
 	switch {
 	case described.Spec.Webhook != nil:
 		to.Server = "webhook"
@@ -136,6 +140,8 @@ func attemptOf(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, now time.Time) A
 
 // At returns the memory of a place, read. An error is the API server's.
 func (m *Memories) At(ctx context.Context, where Target) (*Memory, error) {
+	uid := where.uid
+	where.uid = "" // what was posted there counts whatever destination it was
 	m.mu.Lock()
 	memory := m.known[where]
 	if memory == nil {
@@ -150,13 +156,14 @@ func (m *Memories) At(ctx context.Context, where Target) (*Memory, error) {
 	if m.posts.Load() > m.Most {
 		m.evictThose(ctx, func(other *Memory) bool { return m.posts.Load() > m.Most && other != memory })
 	}
-	return memory, memory.load(ctx)
+	return memory, memory.load(ctx, uid)
 }
 
-// load reads the memory if it was not yet.
-func (m *Memory) load(ctx context.Context) error {
+// load reads the memory if it was not yet, and once more for a destination that has taken the place of another one: FeedMemories of a backup may have come
+// with it.
+func (m *Memory) load(ctx context.Context, uid types.UID) error {
 	m.mu.Lock()
-	isRead := m.book != nil
+	isRead := m.isRead(uid)
 	m.mu.Unlock()
 	if isRead {
 		return nil
@@ -164,11 +171,19 @@ func (m *Memory) load(ctx context.Context) error {
 	others := m.all.unwrittenElsewhere(m.Target) // with no lock held: two places may be read at once
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.book != nil {
+	if m.isRead(uid) {
 		return nil
 	}
-	return m.read(ctx, others)
+	if err := m.read(ctx, others); err != nil {
+		return err
+	}
+	if uid != "" {
+		m.readFor = uid
+	}
+	return nil
 }
+
+func (m *Memory) isRead(uid types.UID) bool { return m.book != nil && (uid == "" || uid == m.readFor) }
 
 // unwrittenElsewhere returns what the same destination has posted at other places, and is not written yet: the items say that it was
 // posted, and not where.
@@ -260,7 +275,7 @@ func (m *Memory) keepDoubts(ctx context.Context) bool {
 // forget, it is forgotten.
 func (m *Memory) Find(ctx context.Context, identity posted.Identity) (posted.Post, bool, error) {
 	for {
-		if err := m.load(ctx); err != nil {
+		if err := m.load(ctx, ""); err != nil {
 			return posted.Post{}, false, err
 		}
 		m.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/derive"
+	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
@@ -24,10 +26,16 @@ import (
 // itemsAtOnce is how many items are read one by one; of more, all of their source are listed.
 const itemsAtOnce = 100
 
-// read reads what was posted at the place: from the FeedMemories, and from the items that are there, but for what is known of other places.
+// read reads what was posted at the place: from the FeedMemories, and from the items that are there, but for what is known of other places. What is known
+// already, and may not be written yet, stays.
 func (m *Memory) read(ctx context.Context, others []posted.Chunk) error {
 	const page = 10 // of 50 KB each
+	before, active := m.book, maps.Clone(m.reserved)
+	maps.DeleteFunc(active, func(_ feed.Key, held Reservation) bool { return !held.active })
 	book, elsewhere, versions := posted.New(), posted.New(), map[int64]string{}
+	if before != nil {
+		book, versions = before, m.versions
+	}
 	list := &v1alpha1.FeedMemoryList{}
 	for {
 		err := m.all.Live.List(ctx, list, client.InNamespace(m.Destination.Namespace), client.Limit(page), client.Continue(list.Continue),
@@ -63,8 +71,10 @@ func (m *Memory) read(ctx context.Context, others []posted.Chunk) error {
 		}
 	}
 	m.book, m.versions = book, versions
-	if err := m.complete(ctx, elsewhere); err != nil {
-		m.book = nil
+	err := m.complete(ctx, elsewhere)
+	maps.Copy(m.reserved, active)
+	if err != nil {
+		m.book = before
 		return err
 	}
 	m.sized()
