@@ -25,6 +25,9 @@ const (
 	// maxPages bounds a search: servers answer a token 300 times in five minutes. Mastodon takes 300 posts in three hours, so that
 	// it goes back four days at least, however much else is posted.
 	maxPages = 250
+	// maxRequests bounds all that a search asks for, pages and sources of statuses, for the same reason: without a link to go by, every status of the account
+	// is one whose source has to be seen.
+	maxRequests = 290
 	// maxCandidates bounds what is kept of the statuses that look like a post, in bytes of their texts: a server may say that all do.
 	// It has hundreds of the longest that servers take.
 	maxCandidates = 2 << 20
@@ -38,6 +41,9 @@ type candidate struct {
 	// linked is set if the status has the link of the post.
 	linked bool
 }
+
+// sources is how many sources of statuses a search may still ask for.
+type sources struct{ left int }
 
 // Find looks for a post among the account's own statuses, of every visibility, back to
 // query.Since, oldest first: one with the link of the post, and its text unless it was edited. The
@@ -53,10 +59,11 @@ func (c *Client) Find(ctx context.Context, query destination.Query) (destination
 		return destination.Receipt{}, false, malformed(c.server.Host, http.StatusOK)
 	}
 	query.Since = c.since(query.Since) // the server has just said what time it is
-	candidates, err := c.candidates(ctx, account.ID, query)
+	candidates, pages, err := c.candidates(ctx, account.ID, query)
 	if err != nil {
 		return destination.Receipt{}, false, err
 	}
+	sources := sources{left: maxRequests - pages}
 	slices.SortStableFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(a.status.CreatedAt.Compare(b.status.CreatedAt), a.status.ID.Compare(b.status.ID))
 	})
@@ -65,7 +72,7 @@ func (c *Client) Find(ctx context.Context, query destination.Query) (destination
 		if query.Taken != nil && query.Taken(found) {
 			continue
 		}
-		same, err := c.same(ctx, candidate, query)
+		same, err := c.same(ctx, candidate, query, &sources)
 		if err != nil {
 			return destination.Receipt{}, false, err
 		}
@@ -93,15 +100,14 @@ func (c *Client) since(at time.Time) time.Time {
 }
 
 // candidates are the account's statuses since query.Since, by the server's clock, that look like the post. Where ids have an order, a page
-// that ends with an older one is the last; else one of nothing but older ones.
-func (c *Client) candidates(ctx context.Context, account api.ID, query destination.Query) ([]candidate, error) {
-	var candidates []candidate
+// that ends with an older one is the last; else one of nothing but older ones. It also returns how many pages these were.
+func (c *Client) candidates(ctx context.Context, account api.ID, query destination.Query) (candidates []candidate, pages int, err error) {
 	var below api.ID
 	kept := 0
-	for range maxPages {
+	for pages = range maxPages {
 		statuses, next, err := c.page(ctx, account, below, pageSize)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		passed, ended := len(statuses) > 0, false
 		for _, status := range statuses {
@@ -123,17 +129,17 @@ func (c *Client) candidates(ctx context.Context, account api.ID, query destinati
 			}
 		}
 		if kept > maxCandidates {
-			return nil, c.tooMany("too many of them look like it")
+			return nil, 0, c.tooMany("too many of them look like it")
 		}
 		if passed || ended || next == "" {
-			return candidates, nil
+			return candidates, pages + 1, nil
 		}
 		if next == below {
-			return nil, malformed(c.server.Host, http.StatusOK)
+			return nil, 0, malformed(c.server.Host, http.StatusOK)
 		}
 		below = next
 	}
-	return nil, c.tooMany(fmt.Sprintf("after %d pages those since %s were not all seen", maxPages, query.Since.UTC().Format(time.RFC3339)))
+	return nil, 0, c.tooMany(fmt.Sprintf("after %d pages those since %s were not all seen", maxPages, query.Since.UTC().Format(time.RFC3339)))
 }
 
 // tooMany is for an account of which not all statuses that matter can be looked at.
@@ -163,13 +169,16 @@ func (c *Client) page(ctx context.Context, account, below api.ID, size int64) ([
 // same reports whether a candidate is the post. A text that was edited says nothing, so that the link
 // has to do. Where people see another text than was written, because the server knows a markup, its
 // source tells; on a server that gives none, the words do.
-func (c *Client) same(ctx context.Context, candidate candidate, query destination.Query) (bool, error) {
+func (c *Client) same(ctx context.Context, candidate candidate, query destination.Query, allowed *sources) (bool, error) {
 	status, content, post := candidate.status, render(candidate.status.Content), query.Post
 	if candidate.linked && !status.EditedAt.IsZero() {
 		return true, nil
 	}
 	if sameText(content.text, post.Text) && sameText(status.SpoilerText, post.ContentWarning) {
 		return true, nil
+	}
+	if allowed.left--; allowed.left < 0 {
+		return false, c.tooMany("too many of them look like it")
 	}
 	source, err := c.api.GetStatusSource(ctx, api.ID(url.PathEscape(string(status.ID))))
 	if err != nil {

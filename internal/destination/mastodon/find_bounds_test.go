@@ -69,6 +69,29 @@ func TestALookHoldsOnePageAtATime(t *testing.T) {
 	}
 }
 
+// R3.3, R4.4: without a link to go by, the source of every status has to be seen. A look asks for no more than a server answers in five minutes; what it has
+// not seen then, a person looks at.
+func TestHowMuchALookAsksForIsBounded(t *testing.T) {
+	t.Parallel()
+	bare := wanted
+	bare.Link = ""
+	for _, posts := range []int{200, 400} {
+		server := newServer(t, mastodontest.Options{})
+		for i := range posts {
+			server.Publish(mastodontest.Post{Text: fmt.Sprintf("Other news %d.", i), CreatedAt: start.Add(time.Duration(i-posts) * time.Second)})
+		}
+		asked := 0
+		way := outbound.New(outbound.Config{
+			UserAgent: "feed-operator/test (+https://example.org)", AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true,
+		})
+		client := newClientOver(t, server.URL, watching(func() { asked++ }, way.Transport(outbound.TransportOptions{})))
+		_, found, err := client.Find(t.Context(), destination.Query{Since: start.Add(-24 * time.Hour), Post: bare, TextHash: destination.TextHash(bare)})
+		if found || errors.Is(err, destination.ErrTooMany) != (posts > 290) || err == nil != (posts <= 290) || asked < min(posts, 290) || asked > 300 {
+			t.Errorf("of %d posts: found %t, error %v, after %d requests", posts, found, err, asked)
+		}
+	}
+}
+
 // R4.4: the time that a request may take is that of each request of a look, and not of all of them together: an account is looked through though that takes
 // longer. A server that hangs is not waited for longer than that.
 func TestEachRequestOfALookHasItsTime(t *testing.T) {
