@@ -68,6 +68,7 @@ var parts = []part{
 	{"page", items.Page, []figure.Row{figure.Note("what the web page costs", needsLinux)}},
 	{"batches", items.Batches, []figure.Row{figure.Note("batches of a webhook", needsLinux)}},
 	{"replicas", replicas.HandOver, []figure.Row{figure.Note("hand-over from one replica to another", needsLinux)}},
+	{"load", replicas.UnderLoad, []figure.Row{figure.Note("hand-over in the midst of a thousand items", needsLinux)}},
 	{"shards", replicas.Shards, []figure.Row{figure.Note("replicas with shards", needsLinux)}},
 }
 

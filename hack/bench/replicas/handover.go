@@ -45,18 +45,9 @@ func bySignal(signal syscall.Signal) func(*pair) error {
 }
 
 // HandOver measures how long it takes until another replica goes on with the work when the one that has worked is told to stop, is killed, is frozen, or cannot
-// reach the API server any more: first with nothing to do but to poll a new feed, then in the midst of a thousand items.
+// reach the API server any more: until a feed is polled that was added when it went.
 func HandOver(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
-	rows, err := handOvers(ctx, p, s.Of(3, 1))
-	if err != nil {
-		return rows, err
-	}
-	loaded, err := underLoad(ctx, p, s.Of(1000, 100))
-	return append(rows, loaded...), err
-}
-
-// handOvers measures, in so many rounds, until a feed is polled that was added when the replica went.
-func handOvers(ctx context.Context, p *rig.Plane, rounds int) ([]figure.Row, error) {
+	rounds := s.Of(3, 1)
 	var rows []figure.Row
 	for _, way := range ways {
 		var took []float64

@@ -29,9 +29,10 @@ const (
 	answerTakes = 50 * time.Millisecond
 )
 
-// underLoad measures, for each way to go, until the other replica posts when the one that works goes in the midst of so many items, some of whose posts
+// UnderLoad measures, for each way to go, until the other replica posts when the one that works goes in the midst of a thousand items, some of whose posts
 // fail; and counts what is lost or posted twice.
-func underLoad(ctx context.Context, p *rig.Plane, items int) (rows []figure.Row, err error) {
+func UnderLoad(ctx context.Context, p *rig.Plane, s rig.Scale) (rows []figure.Row, err error) {
+	items := s.Of(1000, 100)
 	var all loaded
 	for _, way := range ways {
 		rig.Progress("Hand-over in the midst of %d items when the replica that works %s …", items, way.what)
