@@ -110,8 +110,8 @@ func run(ctx context.Context, arguments []string) error {
 	return errors.Join(failed, printMachine(os.Stdout, plane, time.Since(began)))
 }
 
-// measure returns the figures of the parts that are wanted. Where one fails, or is interrupted, those of the parts before it are returned too: each
-// has taken minutes.
+// measure returns the figures of the parts that are wanted. Where one fails, or is interrupted, those that were measured before are returned too: they
+// have taken minutes.
 func measure(ctx context.Context, plane *rig.Plane, o options) ([]figure.Row, error) {
 	var rows []figure.Row
 	for _, part := range parts {
@@ -123,10 +123,10 @@ func measure(ctx context.Context, plane *rig.Plane, o options) ([]figure.Row, er
 			continue
 		}
 		measured, err := part.measure(ctx, plane, o.scale)
+		rows = append(rows, measured...)
 		if err != nil {
 			return rows, fmt.Errorf("measure %s: %w", part.name, err)
 		}
-		rows = append(rows, measured...)
 	}
 	return rows, nil
 }

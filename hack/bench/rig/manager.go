@@ -56,7 +56,7 @@ func startManager(ctx context.Context, p *Plane, viewed bool, namespace string, 
 	process, err := child.Start("the operator", p.options.Manager, slices.Concat([]string{
 		"--kubeconfig=" + p.cluster.Kubeconfig(), "--namespace=" + namespace, "--allow-cidr=" + loopback.String(), "--allow-http",
 		"--feeds-bind-address=127.0.0.1:0", "--dashboard-bind-address=" + page, "--metrics-bind-address=" + metrics, "--health-probe-bind-address=127.0.0.1:0",
-	}, p.observers.flags(), flags), filepath.Join(p.dir, "manager.log"))
+	}, p.observers.flags(), flags), filepath.Join(p.dir, fmt.Sprintf("manager-%d.log", p.managers.Add(1))))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -61,7 +62,9 @@ func (s Scale) Of(whole, short int) int {
 type Plane struct {
 	options Options
 	dir     string
-	cluster *controlplane.Cluster
+	// managers counts the operators that were started: each has a log of its own.
+	managers atomic.Int32
+	cluster  *controlplane.Cluster
 	// config reaches the API server without a limit of our own, as the operator does by default.
 	config *rest.Config
 	scheme *runtime.Scheme
