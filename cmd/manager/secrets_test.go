@@ -241,20 +241,23 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func fetch(t *testing.T, url string) string {
+func fetch(t *testing.T, url string) (said string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	apitest.Eventually(t, func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return err
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		body, err := io.ReadAll(answer.Body)
+		if said = string(body); err == nil && answer.StatusCode != http.StatusOK { // it has no time at the moment
+			err = fmt.Errorf("%s: %s: %s", url, answer.Status, said)
+		}
+		return err
+	})
+	return said
 }

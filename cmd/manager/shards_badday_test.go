@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -80,15 +79,19 @@ func TestReplicasGoOnWhenTheirLeasesAreDeleted(t *testing.T) {
 	c.check(t)
 }
 
-// ofLeases is a mood of an API server that does not like requests about Leases: of two writes one is refused, each time with another reason, or
+// ofLeases is a mood of an API server that does not like requests about Leases: of two writes of a Lease one is refused, each time with another reason, or
 // its answer is lost.
 func ofLeases() mood {
-	var writes atomic.Int64
+	var mu sync.Mutex
+	writes := map[string]int{} // of each Lease: else the same one of several renewed in turn could be refused all the time
 	return func(r *http.Request) (refused int, lost, broken bool) {
 		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/leases") {
 			return 0, false, false
 		}
-		n := int(writes.Add(1))
+		mu.Lock()
+		writes[r.URL.Path]++
+		n := writes[r.URL.Path]
+		mu.Unlock()
 		if n%2 == 0 {
 			return 0, false, false
 		}
