@@ -73,7 +73,7 @@ func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now *
 		return err
 	}
 	options := dashboard.Options{
-		Board: board, Live: manager.GetAPIReader(), Now: now.Now, Passed: now.Passed, Actions: page.pageActions, Hosts: page.pageHosts,
+		Board: board, Live: manager.GetAPIReader(), Now: now.Now, Passed: now.Passed, Silence: now.Silence, Actions: page.pageActions, Hosts: page.pageHosts,
 		Writer: manager.GetClient(), Log: log,
 	}
 	if page.pageAuth {

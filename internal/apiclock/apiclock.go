@@ -150,7 +150,7 @@ func (c *Clock) Ask(ctx context.Context, ask func(context.Context) error) {
 	_ = ask(ctx)
 }
 
-func (c *Clock) silent() bool {
-	heard := c.heard.Load()
-	return heard == 0 || c.passed()-time.Duration(heard) >= longestSilence
-}
+// Silence is for how long the API server has answered nothing. While Keep asks it, that is less than a minute as long as it can be reached.
+func (c *Clock) Silence() time.Duration { return c.passed() - time.Duration(c.heard.Load()) }
+
+func (c *Clock) silent() bool { return c.heard.Load() == 0 || c.Silence() >= longestSilence }

@@ -162,6 +162,28 @@ func TestItKeepsHearingTheAPIServer(t *testing.T) {
 	})
 }
 
+// R5.4: it is known for how long the API server has answered nothing; that it was asked is no answer.
+func TestItIsKnownForHowLongTheAPIServerIsSilent(t *testing.T) {
+	t.Parallel()
+	local := clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	clock := apiclock.New(local)
+	check := func(want time.Duration) {
+		t.Helper()
+		if got := clock.Silence().Round(time.Second); got != want {
+			t.Errorf("it is silent for %s, want %s", got, want)
+		}
+	}
+	local.Step(5 * time.Second)
+	check(5 * time.Second) // since the start
+	ask(t.Context(), t, clock.Wrap(apiServer{local.Now}))
+	check(0)
+	local.Step(time.Minute)
+	ask(t.Context(), t, clock.Wrap(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody is there") })))
+	check(time.Minute)
+	ask(t.Context(), t, clock.Wrap(apiServer{func() time.Time { return local.Now().Add(-24 * time.Hour) }}))
+	check(0)
+}
+
 // R3.14: one answer that is wrong, or comes late, is not followed.
 func TestOneWrongAnswerIsNotFollowed(t *testing.T) {
 	t.Parallel()

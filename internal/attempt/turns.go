@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -107,7 +108,7 @@ func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttemp
 		}
 		next := usable[slices.IndexFunc(usable, func(next link) bool { return next.resource == ticket.Resource() })]
 		attempt := open.told()
-		began := e.Clock.Now()
+		began, passed := e.Clock.Now(), apiclock.PassedBy(e.Clock)
 		var span tracing.Span
 		enter := func(ctx context.Context) context.Context {
 			ctx, span = tracing.ProviderCall(ctx, stage, next.Name, next.model)
@@ -124,7 +125,7 @@ func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttemp
 				e.Metrics.ProviderFailed(next.kind, failed.Category)
 			}
 			if err == nil || ok { // else it was cut off
-				e.Metrics.ProviderCalled(next.kind, stage, e.Clock.Since(began), response.Tokens)
+				e.Metrics.ProviderCalled(next.kind, stage, apiclock.PassedBy(e.Clock)-passed, response.Tokens)
 			}
 			if e.Services.CallEnded(ticket, next.revision, stage, response.Tokens, err) {
 				open.askAgain[next.Name] = true

@@ -212,9 +212,9 @@ func (b *Board) follow(ctx context.Context) {
 		}
 		aged.Stop()
 		b.mu.Lock()
-		left := b.pause() - b.now().Sub(b.began)
+		left := min(b.pause()-b.now().Sub(b.began), b.pause()) // and no more where the clock was set back meanwhile
 		b.mu.Unlock()
-		rest := time.NewTimer(min(left, oldest))
+		rest := time.NewTimer(left)
 		select {
 		case <-ctx.Done():
 			rest.Stop()

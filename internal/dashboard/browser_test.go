@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,6 +159,39 @@ func TestABrowserSaysThatAnItemIsGone(t *testing.T) {
 	if text := evaluate[string](tab, t, "document.querySelector('#needs').innerText"); !strings.Contains(text, "Nothing.") {
 		t.Errorf("the overview says: %s", text)
 	}
+}
+
+// R5.4: ages are by the operator's clock, whatever that of the viewer's machine shows, at first and after an update; and the page is not live while
+// the API server does not answer the operator.
+func TestABrowserWithAWrongClockShowsTheRightAges(t *testing.T) {
+	t.Parallel()
+	press := aSource("news", "press") // of a day that is not today
+	var silence atomic.Int64
+	w := newWorld(t, func(options *Options) {
+		options.Silence = func() time.Duration { return time.Duration(silence.Load()) }
+	},
+		press, anItem(press, "one", v1alpha1.PhaseProcessed), anItem(press, "two", v1alpha1.PhaseDeferred))
+	tab, address := inBrowser(t, w)
+	do(tab, t, chromedp.Navigate(address+"/items"), chromedp.WaitVisible("#state.live"))
+	const ages = "[...document.querySelectorAll('.when time')].map(time => time.textContent).join()"
+	if shown := evaluate[string](tab, t, ages); shown != "1 min ago,1 min ago" {
+		t.Errorf("they are from %s", shown)
+	}
+	w.pass(time.Hour)
+	w.set("news", "two", func(item *v1alpha1.FeedItem) { item.Status.Phase = v1alpha1.PhaseProcessed })
+	until(tab, t, "document.querySelectorAll('.phase.processed').length === 2")
+	if shown := evaluate[string](tab, t, ages); shown != "1 h ago,1 h ago" {
+		t.Errorf("after an hour they are from %s", shown)
+	}
+	silence.Store(int64(5 * time.Minute))
+	w.pass(time.Second)
+	until(tab, t, "document.getElementById('state').textContent === 'Not live: the API server does not answer the operator'")
+	if text := evaluate[string](tab, t, "document.querySelector('main').innerText"); !strings.Contains(text, "as it was 5 min ago") {
+		t.Errorf("the page says: %s", text)
+	}
+	silence.Store(0)
+	w.pass(time.Second)
+	until(tab, t, "document.getElementById('state').className.endsWith(' live') && !document.querySelector('main').innerText.includes('as it was')")
 }
 
 // R5.4: in a real browser what strangers have written is text, and cannot reorder the page; nothing is blocked that the page itself needs.

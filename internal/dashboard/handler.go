@@ -44,6 +44,8 @@ const (
 	reviewTimeout = 10 * time.Second
 	// makeTimeout bounds the making of a page: what is asked and read for it has bounds of its own.
 	makeTimeout = requestWait + reviewTimeout + readTimeout
+	// awayAfter is after how long a silence of the API server the page says that what it shows may be no more.
+	awayAfter = time.Minute
 	// mostForm is how large a form may be, in bytes: a token is the largest thing in one.
 	mostForm = 16 << 10
 )
@@ -57,6 +59,8 @@ type Options struct {
 	// server about people are believed.
 	Now    func() time.Time
 	Passed func() time.Duration
+	// Silence is for how long the API server has answered nothing, though it is asked twice a minute at least. Nil: that is not known.
+	Silence func() time.Duration
 	// Actions lets people retry items, and suspend and resume sources.
 	Actions bool
 	// Writer writes what they press where nobody is asked who they are.
@@ -258,13 +262,23 @@ func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot,
 	}
 	defer leave()
 	made := makePage()
-	made.Version, made.Now, made.Name = cut.Version(), now, line(of.Name)
+	heard, mark := h.away(now)
+	made.Version, made.Now, made.Heard, made.Name = cut.Version()+mark, now, heard, line(of.Name)
 	made.Actions, made.Auth, made.Form, made.Path = h.Actions, h.door != nil, people.FormToken(h.key, of), r.URL.Path
 	made.Namespaces = cut.Namespaces()
 	if did := r.URL.Query().Get("did"); did != "" {
 		made.Did = done[did]
 	}
 	return made.bytes()
+}
+
+// away is when the API server last answered, if that is worth telling; else zero. The cache hears of nothing then, and knows nothing of that. The mark makes
+// another version of what somebody sees when it begins, and when it ends.
+func (h *handler) away(now time.Time) (heard time.Time, mark string) {
+	if h.Silence == nil || h.Silence() < awayAfter {
+		return time.Time{}, ""
+	}
+	return now.Add(-h.Silence()).Truncate(time.Second), "-away"
 }
 
 var errNotFound = errors.New("there is nothing of that name, or it is not yours to see")

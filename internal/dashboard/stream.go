@@ -81,7 +81,8 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, of *people.Pers
 		if err != nil {
 			return // the browser comes again, and is told then
 		}
-		if version := cut.Version(); version != told {
+		_, mark := h.away(h.Now())
+		if version := cut.Version() + mark; version != told {
 			if err := write("event: version\ndata: " + version + "\n\n"); err != nil {
 				return
 			}

@@ -320,3 +320,65 @@ func TestOnlyWhatHasChangedIsReadAgain(t *testing.T) {
 		t.Error("items are read again though none has changed")
 	}
 }
+
+// R5.4: a viewer is told of a change within five seconds, though the clock is set back or forward by a day meanwhile.
+func TestAChangeIsToldThoughTheClockIsSet(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-24 * time.Hour, -30 * time.Second, 24 * time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			objects := newWorld(t, nil, twoTenants()...).client
+			synctest.Test(t, func(t *testing.T) {
+				var ahead atomic.Int64
+				board := NewBoard(objects, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
+				news, stop := board.Watch()
+				if _, err := board.Current(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				ahead.Store(int64(by))
+				next, began := news(), time.Now()
+				board.Changed()
+				<-next
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("it takes %s", took)
+				}
+				stop()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// R5.4: while the API server answers nothing, what the page shows may be no more, and it says so and since when, to who looks already, too. When that
+// is over it says nothing of it.
+func TestThePageSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	var silence atomic.Int64
+	w := newWorld(t, func(options *Options) {
+		options.Silence = func() time.Duration { return time.Duration(silence.Load()) }
+	}, twoTenants()...)
+	server := httptest.NewServer(w.handler)
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(w.ended) })
+	stream := watch(t, server.URL)
+	const words = "The API server does not answer the operator. What is here is as it was "
+	silence.Store(int64(awayAfter - time.Second))
+	before := stream.version(t)
+	w.see("/").lacks("does not answer")
+
+	silence.Store(int64(10 * time.Minute))
+	w.pass(time.Second)
+	if told, shown := stream.version(t), w.see("/"); told == before || told != shown.all("main", "data-version")[0] {
+		t.Errorf("the stream tells %s, the page has %s, it was %s", told, shown.all("main", "data-version"), before)
+	}
+	for _, path := range []string{"/", "/items", "/items/a/dead-a", "/sources"} {
+		w.see(path).has(words + "10 min ago")
+	}
+
+	silence.Store(0)
+	w.pass(time.Second)
+	if told := stream.version(t); told != before {
+		t.Errorf("afterwards it is %s, and was %s", told, before)
+	}
+	w.see("/").lacks("does not answer")
+}

@@ -119,7 +119,7 @@ func isDuplicate(item *v1alpha1.FeedItem, entry eventstream.Entry) bool {
 // ProviderCalled counts a call of a provider that has ended.
 func (m *Metrics) ProviderCalled(provider string, stage v1alpha1.Stage, took time.Duration, tokens int64) {
 	m.providerCalls.WithLabelValues(provider, string(stage)).Inc()
-	m.providerSeconds.WithLabelValues(provider).Observe(took.Seconds())
+	m.providerSeconds.WithLabelValues(provider).Observe(max(took, 0).Seconds())
 	m.providerTokens.WithLabelValues(provider).Add(float64(max(tokens, 0)))
 }
 

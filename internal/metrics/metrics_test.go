@@ -438,3 +438,18 @@ func TestWritesAreCounted(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// R5.2: a clock that is set back in the midst of a call makes no negative duration of it, by which the sum of all would fall, and a rate take that for a restart.
+func TestNoCallTookLessThanNoTime(t *testing.T) {
+	t.Parallel()
+	m := New()
+	m.ProviderCalled("openai", v1alpha1.StageSummarize, 2*time.Second, 10)
+	m.ProviderCalled("openai", v1alpha1.StageSummarize, -24*time.Hour, -1)
+	var written dto.Metric
+	if err := m.providerSeconds.WithLabelValues("openai").(prometheus.Metric).Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	if sum, count := written.GetHistogram().GetSampleSum(), written.GetHistogram().GetSampleCount(); sum != 2 || count != 2 {
+		t.Errorf("%d calls took %g seconds in all", count, sum)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +171,29 @@ func TestSpansForWhichThereIsNoRoomAreTold(t *testing.T) {
 	if !slices.ContainsFunc(said, func(line string) bool {
 		return strings.Contains(line, "Traces dropped: there is no room for more") && strings.Contains(line, `"lost"=952`)
 	}) || len(said) != 1 {
+		t.Errorf("log: %q", said)
+	}
+}
+
+// R5.5: a collector that takes every other batch has a line of the log once in a while, and not two for each batch; what is lost is told all the same.
+func TestACollectorThatFailsEveryOtherTimeIsToldSeldom(t *testing.T) {
+	t.Parallel()
+	collector, log := otlptest.New(t), &lines{}
+	sender := started(t, collector.URL, log)
+	var asked atomic.Int32
+	collector.Answers(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1)%2 == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	for range 20 {
+		span(t, sender, "one")
+		if err := sender.Now(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sender.Flush(t.Context())
+	if said := log.said(); len(said) != 2 || !strings.Contains(said[0], "Traces not sent") || !strings.Contains(said[1], "Traces sent again") {
 		t.Errorf("log: %q", said)
 	}
 }

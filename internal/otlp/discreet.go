@@ -33,9 +33,9 @@ type discreet struct {
 
 	mu     sync.Mutex
 	told   seldom
-	fails  bool
-	lost   int // since it fails
-	noRoom int // while it does not
+	fails  bool // and that was told
+	lost   int  // since it was told last that it fails no more
+	noRoom int  // while it does not
 	full   seldom
 }
 
@@ -51,11 +51,11 @@ func (d *discreet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	defer d.mu.Unlock()
 	switch {
 	case err != nil:
-		d.fails = true
 		if d.lost += len(spans) + dropped; d.told.may(time.Now()) {
+			d.fails = true
 			d.log.Info("Traces not sent", "severity", "warning", "lost", d.lost, "error", shortened(err))
 		}
-	case d.fails:
+	case d.fails, d.lost > 0 && d.told.may(time.Now()):
 		d.log.Info("Traces sent again", "lost", d.lost+dropped)
 		d.fails, d.lost = false, 0
 	default:

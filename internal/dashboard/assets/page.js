@@ -12,6 +12,11 @@
     state.textContent = words;
     state.className = "state-word " + kind;
   };
+  // What the operator shows may be old though the operator answers: then it says so.
+  const tell = (page) => {
+    if (page.dataset.away) say("Not live: the API server does not answer the operator", "lost");
+    else say("Live · " + clock(new Date()), "live");
+  };
   const clock = (date) => date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
   // Times grow old while nothing changes. The words are those of the server (relative in pages.go).
@@ -21,9 +26,15 @@
     if (seconds < 172800) return Math.floor(seconds / 3600) + " h";
     return Math.floor(seconds / 86400) + " d";
   };
+  // The clock of this machine may be wrong: ages are by that of the operator, as it was when the page was made.
+  let ahead = 0;
+  const setClock = () => {
+    const now = Date.parse(document.getElementById("live").dataset.now);
+    if (now) ahead = Date.now() - now;
+  };
   const age = () => {
     for (const time of document.querySelectorAll("#live time")) {
-      const ago = (Date.now() - Date.parse(time.dateTime)) / 1000;
+      const ago = (Date.now() - ahead - Date.parse(time.dateTime)) / 1000;
       time.textContent = ago < -1 ? "in " + span(-ago) : ago < 2 ? "now" : span(ago) + " ago";
     }
   };
@@ -40,7 +51,11 @@
     const focused = live.contains(document.activeElement) ? keyOf(document.activeElement) : "";
     const open = [...live.querySelectorAll("details")].map((details) => details.open);
     live.replaceChildren(...fresh.childNodes);
-    live.dataset.version = fresh.dataset.version;
+    for (const name of ["version", "now", "away"]) {
+      if (fresh.dataset[name]) live.dataset[name] = fresh.dataset[name];
+      else delete live.dataset[name];
+    }
+    setClock();
     live.querySelectorAll("details").forEach((details, i) => { details.open = open[i] || details.open; });
     for (const row of live.querySelectorAll("[data-key]")) {
       if (!known.has(row.dataset.key + row.querySelector(".phase, .health")?.textContent)) row.classList.add("changed");
@@ -60,7 +75,7 @@
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
       missed = busy();
       if (fresh && fresh.dataset.version && !missed) replace(fresh);
-      if (answer.ok) say("Live · " + clock(new Date()), "live");
+      if (answer.ok) tell(fresh);
       else if (answer.status === 404) say("It is not there any more", "lost");
       else say("Not live: the operator answers " + answer.status, "lost");
     } catch {
@@ -76,7 +91,7 @@
     stream = new EventSource("/events");
     stream.addEventListener("version", (event) => {
       if (event.data !== document.getElementById("live").dataset.version) load();
-      else say("Live · " + clock(new Date()), "live");
+      else tell(document.getElementById("live"));
     });
     stream.onerror = () => {
       // The browser tries again by itself, unless it was refused: all places are taken, or the token has expired.
@@ -118,6 +133,7 @@
   addEventListener("pagehide", hush);
   addEventListener("pageshow", () => { if (!document.hidden) listen(); });
 
+  setClock();
   prepare();
   setInterval(age, 10000);
   if (!document.hidden) listen();
