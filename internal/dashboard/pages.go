@@ -94,7 +94,7 @@ func (p *page) bytes() ([]byte, error) {
 func (h *handler) overview(_ *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
 	return func() *page {
 		return &page{
-			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: newChart(cut.Trend(), cut.Taken),
+			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: newChart(cut.Trend(), cut.AsOf),
 			Providers: cut.Providers(), Destinations: cut.Destinations(), Recent: cut.Recent(recent), Sources: cut.Sources(),
 		}
 	}, nil
