@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/overview"
 )
@@ -192,8 +193,8 @@ func (s *Snapshot) addSource(source *v1alpha1.FeedSource, of *part) {
 	}
 	in.version += of.version
 	shown := Source{
-		Namespace: source.Namespace, Name: source.Name, Title: line(source.Status.Title), Host: hostOf(source.Spec.URL),
-		Format: line(source.Status.Format), State: overview.StateOf(source, s.AsOf), Said: line(overview.OfSource(source, counts)),
+		Namespace: source.Namespace, Name: source.Name, Title: foreign.Line(source.Status.Title), Host: foreign.HostOf(source.Spec.URL),
+		Format: foreign.Line(source.Status.Format), State: overview.StateOf(source, s.AsOf), Said: foreign.Line(overview.OfSource(source, counts)),
 		Stalled: meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionStalled), Failures: source.Status.ConsecutiveFailures,
 		Every: source.Interval(), Items: counts,
 	}
@@ -267,7 +268,7 @@ func (s *Snapshot) service(in *space, object v1alpha1.ServiceObject, kind string
 	if ready != nil {
 		of.Why = strings.TrimPrefix(of.Why, ready.Reason+": ")
 	}
-	of.Why = line(of.Why)
+	of.Why = foreign.Line(of.Why)
 	for _, failed := range status.Failures {
 		of.Failures += failed.Count
 	}
