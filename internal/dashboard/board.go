@@ -19,11 +19,12 @@ import (
 )
 
 const (
-	// snapshotEvery is how much time lies between two snapshots at least; and so many times as long as one takes, so that a
-	// cluster with very many items does not keep a core busy with its page.
+	// snapshotEvery is how long a turn is, in which one snapshot is taken at most; in a cluster with very many items it is longer, so that a snapshot takes
+	// a twentieth of it and does not keep a core busy. Turns begin with a full second, and not with a change: how soon a person is told of their own
+	// would say whether others have changed something just before.
 	snapshotEvery = time.Second
 	snapshotShare = 20
-	// oldest is how old a snapshot may become though no object has changed: pauses end, and feeds become stale, by time alone.
+	// oldest is how old a snapshot may become though no object has changed: pauses end, and feeds become stale, by time alone. All turns divide it.
 	oldest = 10 * time.Second
 )
 
@@ -45,7 +46,7 @@ type Board struct {
 
 	mu     sync.Mutex
 	latest *Snapshot
-	began  time.Time
+	looked time.Time // when it was last made sure that it is good
 	took   time.Duration
 
 	watching sync.Mutex
@@ -114,13 +115,17 @@ func (b *Board) doubt() {
 
 func (b *Board) tell() {
 	b.changed.Store(true)
+	b.rouse()
+}
+
+func (b *Board) rouse() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Current returns a snapshot that is a second old at most, or that nothing has changed since.
+// Current returns a snapshot that was taken in this turn, or that nothing has changed since when the turn was first looked in.
 func (b *Board) Current(ctx context.Context) (*Snapshot, error) {
 	if known := b.known(); known != nil {
 		return known, nil
@@ -140,7 +145,7 @@ func (b *Board) Current(ctx context.Context) (*Snapshot, error) {
 		b.parts = parts
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.latest, b.began, b.took = latest, began, b.now().Sub(began)
+		b.latest, b.looked, b.took = latest, began, b.now().Sub(began)
 		return latest, nil
 	})
 }
@@ -149,11 +154,16 @@ func (b *Board) Current(ctx context.Context) (*Snapshot, error) {
 func (b *Board) known() *Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	age := b.now().Sub(b.began)
-	if b.latest != nil && age >= 0 && (age < b.pause() || !b.changed.Load() && age < oldest) {
-		return b.latest
+	now, turn := b.now(), b.pause()
+	switch {
+	case b.latest == nil:
+		return nil
+	case b.looked.Truncate(turn).Equal(now.Truncate(turn)): // as who came first in this turn has seen it, whether anything had changed or not
+	case b.changed.Load() || !b.latest.AsOf.Equal(now.Truncate(oldest)):
+		return nil
 	}
-	return nil
+	b.looked = now
+	return b.latest
 }
 
 // unchanged are the items of the last snapshot that are right still.
@@ -170,8 +180,20 @@ func (b *Board) unchanged() map[types.UID]*part {
 	return b.parts
 }
 
-// pause is how long a snapshot is the latest at least. The lock is held.
-func (b *Board) pause() time.Duration { return max(snapshotEvery, min(snapshotShare*b.took, oldest)) }
+// pause is how long a turn is. The lock is held.
+func (b *Board) pause() time.Duration {
+	for _, turn := range []time.Duration{snapshotEvery, 2 * snapshotEvery, 5 * snapshotEvery} {
+		if snapshotShare*b.took <= turn {
+			return turn
+		}
+	}
+	return oldest
+}
+
+// untilNext is how long it takes until the next turn of so long begins.
+func untilNext(now time.Time, turn time.Duration) time.Duration {
+	return now.Truncate(turn).Add(turn).Sub(now)
+}
 
 // Watch has snapshots taken as things change until the returned function is called. News returns a channel that is closed when there is
 // another one.
@@ -202,27 +224,30 @@ func (b *Board) next() <-chan struct{} {
 // follow takes snapshots while somebody watches.
 func (b *Board) follow(ctx context.Context) {
 	for {
-		aged := time.NewTimer(oldest)
+		aged := time.NewTimer(untilNext(b.now(), oldest))
 		select {
 		case <-ctx.Done():
 			aged.Stop()
 			return
 		case <-b.wake:
+			aged.Stop()
+			b.mu.Lock()
+			turn := b.pause()
+			b.mu.Unlock()
+			rest := time.NewTimer(untilNext(b.now(), turn))
+			select {
+			case <-ctx.Done():
+				rest.Stop()
+				return
+			case <-rest.C:
+			}
 		case <-aged.C:
-		}
-		aged.Stop()
-		b.mu.Lock()
-		left := min(b.pause()-b.now().Sub(b.began), b.pause()) // and no more where the clock was set back meanwhile
-		b.mu.Unlock()
-		rest := time.NewTimer(left)
-		select {
-		case <-ctx.Done():
-			rest.Stop()
-			return
-		case <-rest.C:
 		}
 		if _, err := b.Current(ctx); err != nil {
 			continue // the viewers are told when they ask
+		}
+		if b.changed.Load() { // since then; or the clock has not come to the next turn yet
+			b.rouse()
 		}
 		b.watching.Lock()
 		close(b.news)

@@ -15,13 +15,13 @@ import (
 
 // Cut is what one person may see of a Snapshot: some of its namespaces, and nothing that depends on others.
 type Cut struct {
-	Taken  time.Time
+	AsOf   time.Time
 	spaces []*space // by name
 }
 
 // cut returns what of a snapshot is in the namespaces that may be seen.
 func (s *Snapshot) cut(sees func(namespace string) bool) Cut {
-	c := Cut{Taken: s.Taken}
+	c := Cut{AsOf: s.AsOf}
 	for _, name := range s.names {
 		if sees(name) {
 			c.spaces = append(c.spaces, s.spaces[name])

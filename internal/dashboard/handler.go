@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/internal/dashboard/flight"
+	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
 	"github.com/feed-operator/feed-operator/internal/dashboard/guard"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
 	"github.com/feed-operator/feed-operator/internal/dashboard/share"
@@ -263,7 +264,7 @@ func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot,
 	defer leave()
 	made := makePage()
 	heard, mark := h.away(now)
-	made.Version, made.Now, made.Heard, made.Name = cut.Version()+mark, now, heard, line(of.Name)
+	made.Version, made.Now, made.Heard, made.Name = cut.Version()+mark, now, heard, foreign.Line(of.Name)
 	made.Actions, made.Auth, made.Form, made.Path = h.Actions, h.door != nil, people.FormToken(h.key, of), r.URL.Path
 	made.Namespaces = cut.Namespaces()
 	if did := r.URL.Query().Get("did"); did != "" {
@@ -304,7 +305,7 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		h.untold.Add(1)
 		h.telling.Do(func() {
-			h.Log.Error(err, "Page not served", "path", line(r.URL.Path), "times", h.untold.Swap(0))
+			h.Log.Error(err, "Page not served", "path", foreign.Line(r.URL.Path), "times", h.untold.Swap(0))
 		})
 		h.refuse(w, r, http.StatusServiceUnavailable, "The API server does not answer, or not as it should. The operator's log says more.")
 	}

@@ -193,10 +193,13 @@ func TestHostileTextOnThePageIsTextOnly(t *testing.T) {
 		item.Status.History = []v1alpha1.HistoryEntry{{Object: evil, Stage: v1alpha1.StageDeliver, Status: v1alpha1.HistoryFailed}}
 	})
 	w := newWorld(t, nil, press, destination, item, anItem(press, "long", v1alpha1.PhaseFailed, titled(long)),
-		anItem(press, "unseen", v1alpha1.PhaseFailed, titled("\u202e\u200f \x00")))
-	w.see("/items/news/unseen").has("unseen")
-	if links := strings.Count(w.see("/items").text(), "unseen"); links != 1 {
-		t.Errorf("an item whose title cannot be seen has %d names to follow", links)
+		anItem(press, "unseen", v1alpha1.PhaseFailed, titled("\u202e\u200f \x00")),
+		anItem(press, "blank", v1alpha1.PhaseFailed, titled("\u200b\u2060\u00ad\u3164\u2800\U000e0041 \u0301")))
+	for _, name := range []string{"unseen", "blank"} {
+		w.see("/items/news/" + name).has(name + " Failed")
+		if links := strings.Count(w.see("/items").text(), name); links != 1 {
+			t.Errorf("an item whose title cannot be seen has %d names to follow, and not only %s", links, name)
+		}
 	}
 	for _, path := range []string{"/", "/items", "/items?q=" + url.QueryEscape(evil), "/sources", "/sources/news/press", "/items/news/one", "/items/news/long"} {
 		page := w.see(path)

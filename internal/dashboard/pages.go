@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
 )
 
@@ -96,7 +97,7 @@ func (p *page) bytes() ([]byte, error) {
 func (h *handler) overview(_ *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
 	return func() *page {
 		return &page{
-			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: newChart(cut.Trend(), cut.Taken),
+			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: newChart(cut.Trend(), cut.AsOf),
 			Providers: cut.Providers(), Destinations: cut.Destinations(), Recent: cut.Recent(recent), Sources: cut.Sources(),
 		}
 	}, nil
@@ -108,7 +109,7 @@ func queryOf(values url.Values) Query {
 	number, _ := strconv.Atoi(values.Get("page"))
 	looked := values.Get("q")
 	return Query{
-		Text: line(strings.ToValidUTF8(looked[:min(len(looked), longest)], "")), Namespace: values.Get("namespace"), Source: values.Get("source"),
+		Text: foreign.Line(strings.ToValidUTF8(looked[:min(len(looked), longest)], "")), Namespace: values.Get("namespace"), Source: values.Get("source"),
 		Phase: v1alpha1.Phase(values.Get("phase")), Reason: v1alpha1.Reason(values.Get("reason")), Page: number,
 	}
 }
@@ -246,7 +247,7 @@ func (v *wholeView) Ready() string {
 }
 
 // Shown is the title as it may be shown. Where nothing of it can be seen it is the name: a row has to be read, and followed.
-func (i Item) Shown() string { return cmp.Or(line(i.Title), i.Name) }
+func (i Item) Shown() string { return cmp.Or(foreign.Shown(i.Title), i.Name) }
 
 // Where is the place of an item on the page.
 func (i Item) Where() string { return "/items/" + i.Namespace + "/" + i.Name }
@@ -265,11 +266,12 @@ func (i Item) NextAt() time.Time {
 	return time.Unix(i.Next, 0)
 }
 
-// functions are what templates may call. Whatever a stranger has written goes through line or text.
+// functions are what templates may call. Whatever a stranger has written goes through foreign.
 var functions = template.FuncMap{
-	"line":   line,
-	"text":   text,
-	"link":   webLink,
+	"line":   foreign.Line,
+	"shown":  foreign.Shown,
+	"text":   foreign.Text,
+	"link":   foreign.WebLink,
 	"why":    func(reason v1alpha1.Reason) string { return reasons[reason] },
 	"phase":  func(phase v1alpha1.Phase) string { return phaseWords[phase] },
 	"spaced": spaced,

@@ -4,6 +4,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -215,4 +216,54 @@ func TestTheAPIServerIsAskedSeldom(t *testing.T) {
 		other.ask(http.MethodGet, "/", nil, "Authorization", "Bearer made-up-"+strings.Repeat("x", i))
 	}
 	other.see("/", bearer...) // those who make tokens up keep nobody out who was here before
+}
+
+// R5.4: the cookie of who has signed in by port-forward is good by port-forward only: a browser shows it to whatever else is forwarded to localhost, and that
+// may reach the page by the network.
+func TestACookieOfLoopbackIsGoodThereOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withAuth, twoTenants()...)
+	w.may["of-a"] = []string{"list feeditems a"}
+	form := w.ask(http.MethodGet, "/sign-in", nil).form()
+	for given, used := range map[string]map[string]int{
+		"127.0.0.1:40000": {"127.0.0.1:40001": 200, "[::1]:40001": 200, "[::ffff:127.0.0.1]:40001": 200, "10.0.0.7:40000": 401, "[fd00::7]:40000": 401},
+		"10.0.0.7:40000":  {"10.0.0.8:40000": 200, "[fd00::7]:40000": 200, "127.0.0.1:40000": 401},
+	} {
+		cookies := w.ask(http.MethodPost, "/sign-in", url.Values{"form": {form}, "token": {"of-a"}}, "from", given).Result().Cookies()
+		if len(cookies) != 1 {
+			t.Fatalf("from %s: %v", given, cookies)
+		}
+		for from, want := range used {
+			if got := w.ask(http.MethodGet, "/", nil, "Cookie", cookies[0].Name+"="+cookies[0].Value, "from", from); got.Code != want {
+				t.Errorf("given to %s, shown from %s: %d, want %d", given, from, got.Code, want)
+			}
+		}
+	}
+}
+
+// R5.4: who may make tokens in a namespace can make many that are good. They have the API server asked about all namespaces so often at most, and keep out
+// nobody who comes from elsewhere.
+func TestTokensOfOneTenantHaveTheAPIServerAskedSeldom(t *testing.T) {
+	t.Parallel()
+	var objects []client.Object
+	for i := range 50 {
+		objects = append(objects, aSource(fmt.Sprint("n", i), "press"))
+	}
+	w := newWorld(t, withAuth, objects...)
+	w.may["of-a"] = []string{"list feeditems n0"}
+	busy, seconds := 0, 60
+	for second := range seconds {
+		for i := range people.NewTokensPerSecond {
+			token := fmt.Sprintf("system:serviceaccount:n1:robot-%d-%d", second, i)
+			w.may[token] = []string{"list feeditems n1"}
+			if got := w.ask(http.MethodGet, "/sources", nil, "Authorization", "Bearer "+token, "from", "10.0.0.9:40000"); got.Code == http.StatusServiceUnavailable {
+				busy++
+			}
+		}
+		w.pass(time.Second)
+	}
+	if asked, most := w.count("access"), (people.LooksAtOnce+seconds/2+1)*(len(objects)+1); busy == 0 || asked > most {
+		t.Errorf("the API server was asked %d times what they see, more than %d; %d were to wait", asked, most, busy)
+	}
+	w.see("/sources", append(bearer, "from", "10.0.0.8:40000")...).has("press")
 }

@@ -57,7 +57,7 @@ func (h *handler) signIn(w http.ResponseWriter, r *http.Request) {
 		h.explain(w, r, err)
 		return
 	}
-	http.SetCookie(w, h.door.Cookie(token, r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")))
+	http.SetCookie(w, h.door.Cookie(token, r.RemoteAddr, r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")))
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/overview"
 )
@@ -26,7 +27,10 @@ const Hours = 24
 
 // Snapshot is all that the page knows, as of one moment. It is shared by all viewers: nobody changes it.
 type Snapshot struct {
+	// Taken is when it was. That depends on what happens in all namespaces, and is not told.
 	Taken time.Time
+	// AsOf is the time by which pauses end and feeds become stale: it goes on at moments that depend on nothing.
+	AsOf time.Time
 	// spaces are the namespaces that hold anything, by name.
 	spaces map[string]*space
 	names  []string
@@ -103,7 +107,7 @@ var seed = maphash.MakeSeed()
 
 // take reads a Snapshot from the cache. Of the last one it takes the items of sources that have not changed since, and returns those of all.
 func take(ctx context.Context, cache client.Reader, now time.Time, known map[types.UID]*part) (*Snapshot, map[types.UID]*part, error) {
-	s := &Snapshot{Taken: now, spaces: map[string]*space{}}
+	s := &Snapshot{Taken: now, AsOf: now.Truncate(oldest), spaces: map[string]*space{}}
 	var sources v1alpha1.FeedSourceList
 	var providers v1alpha1.AIProviderList
 	var destinations v1alpha1.FeedDestinationList
@@ -138,7 +142,7 @@ func take(ctx context.Context, cache client.Reader, now time.Time, known map[typ
 	s.names = slices.Sorted(maps.Keys(s.spaces))
 	for _, in := range s.spaces {
 		in.sort()
-		in.version += hashOf("hour", now.Truncate(time.Hour).Format(time.RFC3339)) // at which the chart moves on
+		in.version += hashOf("hour", s.AsOf.Truncate(time.Hour).Format(time.RFC3339)) // at which the chart moves on
 	}
 	return s, parts, nil
 }
@@ -185,16 +189,16 @@ func (s *Snapshot) addSource(source *v1alpha1.FeedSource, of *part) {
 	in, counts := s.in(source.Namespace), of.counts
 	in.parts = append(in.parts, of)
 	for i := range of.items {
-		in.count(&of.items[i], s.Taken)
+		in.count(&of.items[i], s.AsOf)
 	}
 	in.version += of.version
 	shown := Source{
-		Namespace: source.Namespace, Name: source.Name, Title: line(source.Status.Title), Host: hostOf(source.Spec.URL),
-		Format: line(source.Status.Format), State: overview.StateOf(source, s.Taken), Said: line(overview.OfSource(source, counts)),
+		Namespace: source.Namespace, Name: source.Name, Title: foreign.Line(source.Status.Title), Host: foreign.HostOf(source.Spec.URL),
+		Format: foreign.Line(source.Status.Format), State: overview.StateOf(source, s.AsOf), Said: foreign.Line(overview.OfSource(source, counts)),
 		Stalled: meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionStalled), Failures: source.Status.ConsecutiveFailures,
 		Every: source.Interval(), Items: counts,
 	}
-	shown.Next, shown.Unless = overview.NextPoll(source, s.Taken)
+	shown.Next, shown.Unless = overview.NextPoll(source, s.AsOf)
 	if source.Status.EffectiveInterval != nil {
 		shown.Every = source.Status.EffectiveInterval.Duration
 	}
@@ -249,7 +253,7 @@ var refusals = []string{
 
 func (s *Snapshot) service(in *space, object v1alpha1.ServiceObject, kind string, done int64) Service {
 	status := object.Service()
-	said := overview.OfService(status, s.Taken)
+	said := overview.OfService(status, s.AsOf)
 	of := Service{Namespace: in.name, Name: object.GetName(), Kind: kind, Service: said, State: "Ready", Done: done}
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	switch {
@@ -264,7 +268,7 @@ func (s *Snapshot) service(in *space, object v1alpha1.ServiceObject, kind string
 	if ready != nil {
 		of.Why = strings.TrimPrefix(of.Why, ready.Reason+": ")
 	}
-	of.Why = line(of.Why)
+	of.Why = foreign.Line(of.Why)
 	for _, failed := range status.Failures {
 		of.Failures += failed.Count
 	}

@@ -382,3 +382,47 @@ func TestThePageSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
 	}
 	w.see("/").lacks("does not answer")
 }
+
+// patient is an answer that can be written at any time.
+type patient struct{ *httptest.ResponseRecorder }
+
+func (patient) SetWriteDeadline(time.Time) error { return nil }
+
+// R5.4: who has a page open is told nothing any more soon after their token is revoked: as soon as answers of the API server are not believed any longer, and
+// they are written to next.
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, withAuth, twoTenants()...)
+		w.may["of-a"] = []string{"list feeditems a"}
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/events", nil)
+		request.Host = "localhost"
+		request.Header.Set(bearer[0], bearer[1])
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.handler.ServeHTTP(patient{httptest.NewRecorder()}, request)
+		}()
+		time.Sleep(4 * heartbeat)
+		select {
+		case <-ended:
+			t.Fatal("it has ended while the token was good")
+		default:
+		}
+		w.mu.Lock()
+		delete(w.may, "of-a")
+		w.mu.Unlock()
+		w.pass(time.Minute + time.Second)
+		began := time.Now()
+		select {
+		case <-ended:
+		case <-time.After(time.Hour):
+			close(w.ended)
+			t.Error("who may not look any more is told of changes for an hour")
+		}
+		if took := time.Since(began); took > heartbeat {
+			t.Errorf("it has ended after %s", took)
+		}
+		synctest.Wait()
+	})
+}

@@ -11,9 +11,11 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -31,6 +33,8 @@ const (
 	cacheControl = "max-age=60"
 	// retryAfter is how many seconds a client is asked to wait while the API server does not answer.
 	retryAfter = "30"
+	// tellInterval is how often the log is told at most that feeds cannot be served: who reads can read often.
+	tellInterval = time.Minute
 )
 
 // Options of the handler. The zero value works.
@@ -51,6 +55,9 @@ type handler struct {
 	reader  Reader
 	entries *entryReader
 	options Options
+
+	telling rate.Sometimes
+	untold  atomic.Int64 // since it was told last
 }
 
 // NewHandler serves /feeds/NAMESPACE/SOURCE.atom and /feeds/NAMESPACE/SOURCE.json, and nothing
@@ -59,7 +66,9 @@ type handler struct {
 // Answers: 200; 304 where the client has the current feed already, for which no text is read; 404
 // for a source that is unknown or not published, whatever the client has of it; 503 while the API server cannot be read.
 func NewHandler(reader Reader, options Options) http.Handler {
-	h := &handler{reader: reader, entries: newEntryReader(reader, maxCacheBytes), options: options}
+	h := &handler{
+		reader: reader, entries: newEntryReader(reader, maxCacheBytes), options: options, telling: rate.Sometimes{First: 1, Interval: tellInterval},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /feeds/{namespace}/{file}", h.serve) // GET stands for HEAD too
 	return mux
@@ -165,7 +174,10 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, namespace, nam
 		refuse(w, http.StatusNotFound, "There is no published feed of a FeedSource "+namespace+"/"+name+".")
 		return
 	}
-	h.options.Log.Error(err, "Feed not served", "namespace", namespace, "source", name)
+	h.untold.Add(1)
+	h.telling.Do(func() {
+		h.options.Log.Error(err, "Feed not served", "namespace", namespace, "source", name, "times", h.untold.Swap(0))
+	})
 	w.Header().Set("Retry-After", retryAfter)
 	refuse(w, http.StatusServiceUnavailable, "The feed cannot be read at the moment. Please try again later.")
 }

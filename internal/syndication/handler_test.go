@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -121,6 +122,21 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// R1.7, R4.6: while the API server is away, readers of a feed make one line of the log in a minute, however often they ask.
+func TestReadersDoNotFloodTheLog(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	objects := newStore(2)
+	objects.broken = errors.New("connection refused")
+	handler := NewHandler(objects, Options{Log: funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})})
+	for range 100 {
+		wantStatus(t, get(t, handler, atomPath), http.StatusServiceUnavailable)
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "connection refused") {
+		t.Errorf("%d lines: %s", len(lines), lines)
 	}
 }
 

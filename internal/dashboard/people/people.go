@@ -53,8 +53,12 @@ const (
 	// Tokens that nobody has shown before are asked about so often at most, of one address and of all: whoever reaches the page can make them up.
 	NewTokensPerSecond, NewTokensAtOnce       = 5, 20
 	allNewTokensPerSecond, allNewTokensAtOnce = 8 * NewTokensPerSecond, 8 * NewTokensAtOnce
-	// mostAddresses is how many addresses are told apart by that.
+	// mostAddresses is how many addresses are told apart by that, and how many tenants by the following.
 	mostAddresses = 1000
+	// LooksAtOnce and looksEvery are how often it is asked for one tenant which namespaces somebody sees, which costs a question for each of them: who may
+	// make tokens can make many that are good.
+	LooksAtOnce = 30
+	looksEvery  = 2 * time.Second
 	// askTimeout bounds one question to the API server, for which all wait who want to know the same.
 	askTimeout = 10 * time.Second
 )
@@ -102,6 +106,7 @@ type People struct {
 	// addresses are where they come from: one that makes tokens up keeps out nobody who comes from elsewhere.
 	making    sync.Mutex
 	addresses *lru.Cache
+	tenants   *lru.Cache
 	// identifying and allowing have those who want to know the same ask once.
 	identifying flight.Group[*Person]
 	allowing    flight.Group[bool]
@@ -118,6 +123,7 @@ func New(reviews client.Client, now func() time.Time) *People {
 		unknown:     rate.NewLimiter(allNewTokensPerSecond, allNewTokensAtOnce),
 		familiar:    expiring.NewLRUExpireCacheWithClock(mostIdentities, clock),
 		addresses:   lru.New(mostAddresses),
+		tenants:     lru.New(mostAddresses),
 	}
 	_, _ = rand.Read(p.key[:]) // never fails: crypto/rand
 	return p
@@ -138,29 +144,38 @@ func (p *People) TokenOf(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	return p.open(cookie.Value)
+	return p.open(cookie.Value, r.RemoteAddr)
 }
 
-// Cookie holds a token. It is encrypted, because a browser shows the cookies of one port of a host to all other ports of it: whatever else a person
-// forwards to localhost would get the token.
-func (p *People) Cookie(token string, encrypted bool) *http.Cookie {
+// Cookie holds a token, for who has sent a request from an address. It is encrypted, because a browser shows the cookies of one port of a host to all
+// other ports of it: whatever else a person forwards to localhost would get the token. What that gets, it could still show to the page itself where it
+// reaches that by the network: so what was given to loopback is good there only.
+func (p *People) Cookie(token, from string, encrypted bool) *http.Cookie {
 	sealing := p.sealing()
 	nonce := make([]byte, sealing.NonceSize())
 	_, _ = rand.Read(nonce)
-	value := base64.RawURLEncoding.EncodeToString(sealing.Seal(nonce, nonce, []byte(token), nil))
+	value := base64.RawURLEncoding.EncodeToString(sealing.Seal(nonce, nonce, []byte(token), sideOf(from)))
 	//nolint:gosec // it is Secure where the page is reached by https; by port-forward it is not
 	return &http.Cookie{Name: CookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: encrypted}
 }
 
-func (p *People) open(value string) string {
+// sideOf is on which side of the network an address is, as http.Request.RemoteAddr has it: loopback, as by kubectl port-forward, or not.
+func sideOf(from string) []byte {
+	if address, err := netip.ParseAddrPort(from); err == nil && address.Addr().Unmap().IsLoopback() {
+		return []byte("loopback")
+	}
+	return nil
+}
+
+func (p *People) open(value, from string) string {
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
 	sealing := p.sealing()
 	if err != nil || len(sealed) < sealing.NonceSize() {
 		return ""
 	}
-	token, err := sealing.Open(nil, sealed[:sealing.NonceSize()], sealed[sealing.NonceSize():], nil)
+	token, err := sealing.Open(nil, sealed[:sealing.NonceSize()], sealed[sealing.NonceSize():], sideOf(from))
 	if err != nil {
-		return "" // of another process, or made up
+		return "" // of another process or side, or made up
 	}
 	return string(token)
 }
@@ -188,15 +203,20 @@ func (p *People) limitOf(from string) *rate.Limiter {
 		network, _ := address.WithZone("").Prefix(64)
 		host = network.String()
 	}
+	return p.limit(p.addresses, host, NewTokensPerSecond, NewTokensAtOnce)
+}
+
+// limit is that of one of those who are told apart.
+func (p *People) limit(all *lru.Cache, name string, every rate.Limit, atOnce int) *rate.Limiter {
 	p.making.Lock()
 	defer p.making.Unlock()
-	if known, found := p.addresses.Get(host); found {
+	if known, found := all.Get(name); found {
 		if limit, is := known.(*rate.Limiter); is {
 			return limit
 		}
 	}
-	limit := rate.NewLimiter(NewTokensPerSecond, NewTokensAtOnce)
-	p.addresses.Add(host, limit)
+	limit := rate.NewLimiter(every, atOnce)
+	all.Add(name, limit)
 	return limit
 }
 
@@ -250,20 +270,33 @@ func (p *People) review(ctx context.Context, token, id string) (*Person, error) 
 
 // May asks the API server whether a person may do something with a resource of this group in a namespace, or in all of them if that is empty.
 func (p *People) May(ctx context.Context, of *Person, verb, resource, namespace string) (bool, error) {
+	return p.askMay(ctx, of, p.freely, verb, resource, namespace)
+}
+
+func (p *People) askMay(ctx context.Context, of *Person, now func(*Person) bool, verb, resource, namespace string) (bool, error) {
 	return p.ask(ctx, of, authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 		Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: namespace,
-	}}, verb, resource, namespace)
+	}}, now, verb, resource, namespace)
+}
+
+func (p *People) freely(*Person) bool { return true }
+
+// looks reports whether it may be asked now what somebody sees.
+func (p *People) looks(of *Person) bool {
+	return p.limit(p.tenants, of.Tenant(), rate.Every(looksEvery), LooksAtOnce).AllowN(p.now(), 1)
 }
 
 // MayGet asks the API server whether a person may get what is no object, such as /metrics.
 func (p *People) MayGet(ctx context.Context, of *Person, path string) (bool, error) {
 	return p.ask(ctx, of, authorizationv1.SubjectAccessReviewSpec{
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: "get", Path: path},
-	}, path)
+	}, p.freely, path)
 }
 
-// ask asks the API server about one thing, which has a name, or returns what it has said of that.
-func (p *People) ask(ctx context.Context, of *Person, about authorizationv1.SubjectAccessReviewSpec, name ...string) (bool, error) {
+// ask asks the API server about one thing, which has a name, if it may be asked now, or returns what it has said of that.
+func (p *People) ask(
+	ctx context.Context, of *Person, about authorizationv1.SubjectAccessReviewSpec, now func(*Person) bool, name ...string,
+) (bool, error) {
 	// The groups and all else belong to the token, and it is the token that is kept for.
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{of.Token}, name...), "\x00")))
 	id := hex.EncodeToString(sum[:])
@@ -273,6 +306,9 @@ func (p *People) ask(ctx context.Context, of *Person, about authorizationv1.Subj
 	}
 	about.User, about.Groups, about.UID, about.Extra = of.Name, of.groups, of.uid, of.extra
 	return p.allowing.Do(ctx, id, askTimeout, func(ctx context.Context) (bool, error) {
+		if !now(of) {
+			return false, ErrBusy
+		}
 		review := &authorizationv1.SubjectAccessReview{Spec: about}
 		if err := p.reviews.Create(ctx, review); err != nil {
 			return false, fmt.Errorf("ask the API server what %s may do: %w", of.Name, err)
@@ -286,7 +322,7 @@ func (p *People) ask(ctx context.Context, of *Person, about authorizationv1.Subj
 // Sees returns the namespaces, of those that there are, in which a person may list FeedItems.
 func (p *People) Sees(ctx context.Context, of *Person, namespaces []string) (map[string]bool, error) {
 	seen := make(map[string]bool, len(namespaces))
-	everywhere, err := p.May(ctx, of, "list", "feeditems", "")
+	everywhere, err := p.askMay(ctx, of, p.looks, "list", "feeditems", "") // which is asked before all others, and kept as long as they are
 	if err != nil {
 		return nil, err
 	}
