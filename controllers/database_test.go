@@ -34,7 +34,7 @@ func smallCluster(t *testing.T) (*database, *apitest.Server) {
 	environment := &envtest.Environment{
 		BinaryAssetsDirectory: server.Assets,
 		CRDDirectoryPaths:     []string{filepath.Join(apitest.ModuleRoot(t), "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true,
+		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: apitest.StartTimeout,
 	}
 	environment.ControlPlane.Etcd = etcd
 	config, err := environment.Start()

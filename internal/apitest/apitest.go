@@ -63,6 +63,9 @@ type Server struct {
 // parallel is how many tests run at the same time if nobody says otherwise: most of them wait, most of the time.
 const parallel = "16"
 
+// StartTimeout is how long an API server may take to start: some start while many tests run.
+const StartTimeout = 2 * time.Minute
+
 // moreMemory is GOGC of the tests and of the API server: they take memory rather than time.
 const moreMemory = 400
 
@@ -84,7 +87,7 @@ func Run(m *testing.M, into **Server) int {
 	environment := &envtest.Environment{
 		BinaryAssetsDirectory: assets,
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true,
+		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: StartTimeout,
 	}
 	// What a server does for its own sake is left out.
 	environment.ControlPlane.GetAPIServer().Configure().Set("enable-priority-and-fairness", "false").Set("profiling", "false")

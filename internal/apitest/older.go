@@ -47,7 +47,7 @@ func startEmpty(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: StartTimeout}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatal(err)
