@@ -35,6 +35,9 @@ const patience = 2 * time.Minute
 // binary is the manager, built once for all tests.
 var binary string
 
+// testsAtOnce is how many tests run at the same time. Each has several managers: of forty on two cores some cannot renew their Leases.
+const testsAtOnce = 8
+
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
@@ -49,7 +52,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build the manager: %v\n%s", err, out)
 		return 1
 	}
-	return apitest.Run(m, &server)
+	return apitest.RunAtOnce(m, &server, testsAtOnce)
 }
 
 // R2.8, R3.5: wherever the manager is stopped, the item ends Processed, once.

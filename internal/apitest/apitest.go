@@ -61,7 +61,7 @@ type Server struct {
 }
 
 // parallel is how many tests run at the same time if nobody says otherwise: most of them wait, most of the time.
-const parallel = "16"
+const parallel = 16
 
 // StartTimeout is how long an API server may take to start: some start while many tests run.
 const StartTimeout = 2 * time.Minute
@@ -70,8 +70,11 @@ const StartTimeout = 2 * time.Minute
 const moreMemory = 400
 
 // Run starts an API server, calls the tests, and stops it. Use it in TestMain.
-func Run(m *testing.M, into **Server) int {
-	if err := flag.Set("test.parallel", parallel); err != nil { // the command line is read later, and wins
+func Run(m *testing.M, into **Server) int { return RunAtOnce(m, into, parallel) }
+
+// RunAtOnce is Run for tests of which fewer may run at the same time, unless the command line says otherwise: such as start several processes each.
+func RunAtOnce(m *testing.M, into **Server, tests int) int {
+	if err := flag.Set("test.parallel", strconv.Itoa(tests)); err != nil { // the command line is read later, and wins
 		return complain(err)
 	}
 	ctrl.SetLogger(quietUnlessAsked())
