@@ -153,9 +153,9 @@ func TestWhatFindsNoRoomInMemoryForLongSaysSo(t *testing.T) {
 	}
 }
 
-// R1.6, R1.10: of a feed that no turn would find room for, its source says so; it is not asked for again and again in silence.
+// R1.6, R1.10: of a feed that no turn would find room for, its source says so; it is not asked for again and again in silence. It runs alone: to read that
+// feed takes a core for half a minute, and beside others minutes in which nothing moves.
 func TestAFeedThatNeverFindsRoomInMemoryIsAFailure(t *testing.T) {
-	t.Parallel()
 	portion.Whole(t, "to read it takes many seconds")
 	w := newWorld(t)
 	web := feedtest.New(t)
