@@ -241,7 +241,14 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func fetch(t *testing.T, url string) (said string) {
+// fetch returns what is served at a URL, as soon as it is.
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	return fetchUntil(t, url, "")
+}
+
+// fetchUntil returns what is served at a URL, as soon as there are such words in it.
+func fetchUntil(t *testing.T, url, words string) (said string) {
 	t.Helper()
 	apitest.Eventually(t, func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -254,8 +261,8 @@ func fetch(t *testing.T, url string) (said string) {
 		}
 		defer func() { _ = answer.Body.Close() }()
 		body, err := io.ReadAll(answer.Body)
-		if said = string(body); err == nil && answer.StatusCode != http.StatusOK { // it has no time at the moment
-			err = fmt.Errorf("%s: %s: %s", url, answer.Status, said)
+		if said = string(body); err == nil && (answer.StatusCode != http.StatusOK || !strings.Contains(said, words)) {
+			err = fmt.Errorf("%s: %s, and no %q in it", url, answer.Status, words)
 		}
 		return err
 	})

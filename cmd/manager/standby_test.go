@@ -4,15 +4,9 @@
 package main_test
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
 
@@ -36,28 +30,13 @@ func TestWhoStandsByServesFeedsPageAndMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	title := web.Entries("tide", 1)[0].Title
-	for i, r := range replicas {
+	for _, r := range replicas {
 		for url, want := range map[string]string{
 			"http://" + r.feeds + "/feeds/" + namespace + "/news.atom": title,
 			"http://" + r.page + "/?q=" + namespace:                    "news",
 			"http://" + r.metrics + "/metrics":                         "feed_operator_shard_held",
 		} {
-			apitest.Eventually(t, func(ctx context.Context) error {
-				request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-				if err != nil {
-					return err
-				}
-				answer, err := http.DefaultClient.Do(request)
-				if err != nil {
-					return err
-				}
-				defer func() { _ = answer.Body.Close() }()
-				text, err := io.ReadAll(answer.Body)
-				if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
-					return fmt.Errorf("replica %d: %s: %s, and no %q in it: %w", i, url, answer.Status, want, err)
-				}
-				return nil
-			})
+			fetchUntil(t, url, want)
 		}
 	}
 }

@@ -97,9 +97,17 @@ var settleTimeMutations = []mutation{
 	},
 	{
 		breaks: "an entry is held until the end of a call, and not until that has settled",
-		file:   "internal/delivery/already.go",
-		old:    "now.Add(p.Timeout + lifecycle.SettleTime)",
-		now:    "now.Add(p.Timeout)",
-		tests:  []string{"TestAnEntryIsHeldForOneItem"},
+		file:   "internal/delivery/already.go", tests: []string{"TestAnEntryIsHeldForOneItem"},
+		old: "now.Add(p.Timeout + lifecycle.SettleTime)", now: "now.Add(p.Timeout)",
+	},
+	{
+		breaks: "a look for a post has the time of one of its requests",
+		file:   "internal/delivery/lookup.go", tests: []string{"TestALookMayTakeLongerThanOneOfItsRequests"},
+		old: "max(lookFor, p.Timeout)", now: "p.Timeout",
+	},
+	{
+		breaks: "a look for a post asks for sources without end",
+		file:   "internal/destination/mastodon/find.go", tests: []string{"TestHowMuchALookAsksForIsBounded"},
+		old: "allowed.left--; allowed", now: "allowed",
 	},
 }
