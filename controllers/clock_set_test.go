@@ -88,6 +88,9 @@ func (w *world) minutesPass(most int, source string, check func([]v1alpha1.FeedI
 			idle = 0
 			w.clock.Step(time.Minute)
 		}
+		if err != nil { // as long as time passes there is something to wait for
+			err = fmt.Errorf("after %d minutes: %w", minutes, err)
+		}
 		return err
 	})
 }

@@ -21,6 +21,11 @@ func Until(ctx context.Context, condition wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, Patience, true, condition)
 }
 
+// UntilSeldom is Until for a condition that costs the API server much to look at.
+func UntilSeldom(ctx context.Context, condition wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(ctx, 2*time.Second, Patience, true, condition)
+}
+
 // Pause waits, unless the benchmark is stopped.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
