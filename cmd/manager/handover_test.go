@@ -24,7 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/shard"
 )
 
-// R4.4, R6.3: of two replicas the one that works goes in the midst of many items, while posts are on their way and a fourth of them fails: it is told to
+// R4.4, R5.5, R6.3: of two replicas the one that works goes in the midst of many items, while posts are on their way and a fourth of them fails: it is told to
 // stop, killed, frozen, or cut off from the API server. The other does the rest. Nothing is lost, and nothing is posted twice, also when the first one wakes.
 func TestAReplicaGoesInTheMidstOfManyItems(t *testing.T) {
 	t.Parallel()
@@ -64,6 +64,9 @@ func TestAReplicaGoesInTheMidstOfManyItems(t *testing.T) {
 			}
 			if err := first.wait(t); (err == nil) != (name == "told to stop") {
 				t.Errorf("the first replica, %s, has ended: %v", name, err)
+			}
+			if name == "told to stop" && strings.Contains(first.said.String(), `"Reconciler error"`) { // R5.5: what the stop cuts off is no error
+				t.Error("the log of an orderly stop has errors")
 			}
 			room.untilProcessed(t)
 			stop()

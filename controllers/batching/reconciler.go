@@ -54,7 +54,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.FeedItem{}, r.itemsThatWait()).
 		WatchesRawSource(&r.Waker.Batches).
 		WithOptions(r.Waker.Options(workers)).
-		Complete(r)
+		Complete(queue.UntilStopped(r))
 }
 
 // Reconcile does what is next for the batches of a destination.

@@ -54,7 +54,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		For(&v1alpha1.FeedDestination{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Events).
 		WithOptions(r.Waker.Options(workers)).
-		Complete(r)
+		Complete(queue.UntilStopped(r))
 }
 
 // Reconcile sends the next event of a destination, where one is due and that is its turn.

@@ -32,7 +32,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&v1alpha1.FeedDestination{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retry.AskedNow)).
 		WatchesRawSource(&r.Waker.Items).
 		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOf(r.Workers)))).
-		Complete(r)
+		Complete(queue.UntilStopped(r))
 }
 
 // openItemsOf names the items of a source whose spec has changed, but for those that rest.

@@ -38,7 +38,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(&r.Waker.Sources).
 		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOf(r.Workers)))).
-		Complete(r)
+		Complete(queue.UntilStopped(r))
 }
 
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]

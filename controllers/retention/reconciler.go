@@ -180,5 +180,5 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Named("retention").
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}, deleted)).
 		WithOptions(r.Waker.Options(1)).
-		Complete(r)
+		Complete(queue.UntilStopped(r))
 }

@@ -73,7 +73,7 @@ func (r *Reconciler[T, P, C]) SetupWithManager(manager ctrl.Manager) error {
 			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
 		WatchesRawSource(r.Waker.Door(string(r.kind.traits().kind))).
 		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOfChecks))).
-		Complete(r)
+		Complete(queue.UntilStopped(r))
 }
 
 // checkResult is what one look at a service has come to.
