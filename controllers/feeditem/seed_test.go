@@ -27,14 +27,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/services"
 )
 
-// indexes has the fake client know the indexes of the cache.
-type indexes struct{ *fake.ClientBuilder }
-
-func (i indexes) IndexField(_ context.Context, object client.Object, field string, of client.IndexerFunc) error {
-	i.WithIndex(object, field, of)
-	return nil
-}
-
 // R2.3: after a start everybody is in line before anybody is let through, so that what was published first goes first, whatever the cache
 // lists first.
 func TestAStartLetsTheOldestThroughFirst(t *testing.T) {
@@ -70,7 +62,7 @@ func TestAStartLetsTheOldestThroughFirst(t *testing.T) {
 				objects = append(objects, item)
 			}
 			building := fake.NewClientBuilder().WithScheme(apitest.Scheme()).WithObjects(objects...)
-			if err := itemcache.Index(t.Context(), indexes{building}); err != nil {
+			if err := itemcache.Index(t.Context(), apitest.Indexes{ClientBuilder: building}); err != nil {
 				t.Fatal(err)
 			}
 			api, clock := building.Build(), clocktesting.NewFakeClock(now)

@@ -30,18 +30,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 )
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-
-// indexes has a fake client know the indexes of the cache.
-type indexes struct{ *fake.ClientBuilder }
-
-func (i indexes) IndexField(_ context.Context, object client.Object, field string, of client.IndexerFunc) error {
-	i.WithIndex(object, field, of)
-	return nil
-}
 
 // world is a page, and the objects that it shows.
 type world struct {
@@ -101,7 +94,7 @@ func newWorld(t *testing.T, change func(*Options), objects ...client.Object) *wo
 	}
 	w := &world{t: t, now: noon, may: map[string][]string{}, asked: map[string]int{}, ended: make(chan struct{}), log: &bytes.Buffer{}}
 	building := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{Create: w.review, Get: w.get})
-	if err := itemcache.Index(t.Context(), indexes{building}); err != nil {
+	if err := itemcache.Index(t.Context(), apitest.Indexes{ClientBuilder: building}); err != nil {
 		t.Fatal(err)
 	}
 	w.client = building.Build()

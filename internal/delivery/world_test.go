@@ -86,14 +86,6 @@ func (p *press) Deliver(ctx context.Context, _ string, _ destination.Post) (dest
 	return destination.Receipt{ID: "1", URL: "https://press.example/1"}, nil
 }
 
-// indexes has the fake client know the indexes of the cache.
-type indexes struct{ *fake.ClientBuilder }
-
-func (i indexes) IndexField(_ context.Context, object client.Object, field string, of client.IndexerFunc) error {
-	i.WithIndex(object, field, of)
-	return nil
-}
-
 var pressID = schedule.Destination(types.NamespacedName{Namespace: "news", Name: "press"})
 
 // newWorld makes a world that holds objects.
@@ -103,7 +95,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	described.Spec.Mastodon = &v1alpha1.MastodonDestination{Server: "https://press.example"}
 	described.Status.Server = &v1alpha1.DestinationServer{Account: "@press@press.example"}
 	building := fake.NewClientBuilder().WithScheme(apitest.Scheme()).WithStatusSubresource(&v1alpha1.FeedItem{}).WithObjects(append(objects, described)...)
-	if err := itemcache.Index(t.Context(), indexes{building}); err != nil {
+	if err := itemcache.Index(t.Context(), apitest.Indexes{ClientBuilder: building}); err != nil {
 		t.Fatal(err)
 	}
 	api := building.Build()

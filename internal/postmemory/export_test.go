@@ -35,3 +35,25 @@ func (m *Memories) InMemory() (posts, believed int64) {
 	}
 	return posts, m.posts.Load()
 }
+
+// The bounds of what is read at once.
+const (
+	ReadsAtOnce = readsAtOnce
+	ReadsOfAll  = readsOfAll
+)
+
+// Reserved is how many entries are held by items, of all destinations.
+func (m *Memories) Reserved() (entries int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, memory := range m.known {
+		memory.mu.Lock()
+		held := map[types.UID]bool{}
+		for _, by := range memory.reserved {
+			held[by.UID] = true
+		}
+		entries += len(held)
+		memory.mu.Unlock()
+	}
+	return entries
+}

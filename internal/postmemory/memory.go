@@ -62,6 +62,8 @@ type Memories struct {
 
 	mu    sync.Mutex
 	known map[Target]*Memory
+	// reading has an element for each request for items that is under way.
+	reading chan struct{}
 	// stopping is set once the operator stops: from then on everything is written at once.
 	stopping bool
 }

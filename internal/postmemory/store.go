@@ -8,8 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,8 +24,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// itemsAtOnce is how many items are read one by one; of more, all of their source are listed.
-const itemsAtOnce = 100
+const (
+	// itemsOfPage are listed with one request, which costs the API server about as much as that many for one item each.
+	itemsOfPage, itemsLikePage = 200, 10
+	// readsAtOnce are the requests for items for one place, and readsOfAll those for all: each may bring 4 MB.
+	readsAtOnce, readsOfAll = 8, 16
+)
 
 // read reads what was posted at the place: from the FeedMemories, and from the items that are there, but for what is known of other places. What is known
 // already, and may not be written yet, stays.
@@ -107,14 +112,8 @@ func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 	if err := m.all.Live.Get(ctx, m.Destination, &described); client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	for i := range sources.Items {
-		source := &sources.Items[i]
-		if !source.Delivers(m.Destination.Name) {
-			continue
-		}
-		if err := m.completeOf(ctx, source, &described, elsewhere); err != nil {
-			return err
-		}
+	if err := m.completeOf(ctx, sources.Items, &described, elsewhere); err != nil {
+		return err
 	}
 	if len(m.book.Unwritten()) > 0 {
 		m.schedule(ctx)
@@ -122,35 +121,43 @@ func (m *Memory) complete(ctx context.Context, elsewhere *posted.Book) error {
 	return nil
 }
 
-// completeOf does that with the items of one source.
-func (m *Memory) completeOf(ctx context.Context, source *v1alpha1.FeedSource, described *v1alpha1.FeedDestination, elsewhere *posted.Book) error {
-	items, err := itemcache.OfSource(ctx, m.all.Client, source)
-	if err != nil {
-		return err
-	}
+// completeOf does that with the items of some sources.
+func (m *Memory) completeOf(ctx context.Context, sources []v1alpha1.FeedSource, described *v1alpha1.FeedDestination, elsewhere *posted.Book) error {
 	now := m.all.Clock.Now()
-	known := func(item *v1alpha1.FeedItem) bool {
+	known := func(source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) bool {
 		identity := posted.OfItem(item, derive.FeedOf(source))
 		_, here := m.book.Find(identity, now)
 		_, there := elsewhere.Find(identity, now)
 		return here || there
 	}
-	var unknown []client.ObjectKey
-	for j := range items {
-		item := &items[j]
-		row := lifecycle.RowOf(item, m.Destination.Name)
-		done := row != nil && row.State == v1alpha1.DeliveryDone
-		if done && !known(item) || !done && !item.Terminal() { // the cache may be a moment behind
-			unknown = append(unknown, client.ObjectKeyFromObject(item))
+	var unknown []unknownItems
+	for i := range sources {
+		source := &sources[i]
+		if !source.Delivers(m.Destination.Name) {
+			continue
 		}
+		items, err := itemcache.OfSource(ctx, m.all.Client, source)
+		if err != nil {
+			return err
+		}
+		of := unknownItems{source: source, all: len(items)}
+		for j := range items {
+			item := &items[j]
+			row := lifecycle.RowOf(item, m.Destination.Name)
+			done := row != nil && row.State == v1alpha1.DeliveryDone
+			if done && !known(source, item) || !done && !item.Terminal() { // the cache may be a moment behind
+				of.names = append(of.names, client.ObjectKeyFromObject(item))
+			}
+		}
+		unknown = append(unknown, of)
 	}
-	return m.all.readItems(ctx, source, unknown, func(item *v1alpha1.FeedItem) {
+	return m.all.readItems(ctx, unknown, func(source *v1alpha1.FeedSource, item *v1alpha1.FeedItem) {
 		row := lifecycle.RowOf(item, m.Destination.Name)
 		switch {
 		case row == nil:
 		case lifecycle.MustLookUp(row):
 			m.hold(posted.OfItem(item, derive.FeedOf(source)), item, false, attemptOf(item, row, now))
-		case row.State == v1alpha1.DeliveryDone && !known(item):
+		case row.State == v1alpha1.DeliveryDone && !known(source, item):
 			made := now // also that of a post which is older than is remembered: its item is still there
 			if row.Time != nil && now.Sub(row.Time.Time) < posted.KeptFor {
 				made = row.Time.Time
@@ -162,38 +169,93 @@ func (m *Memory) completeOf(ctx context.Context, source *v1alpha1.FeedSource, de
 	})
 }
 
-// readItems reads items of a source, or all of it where there are many.
-func (m *Memories) readItems(ctx context.Context, source *v1alpha1.FeedSource, names []client.ObjectKey, each func(*v1alpha1.FeedItem)) error {
-	const page = 200
-	if len(names) > itemsAtOnce {
-		list := &v1alpha1.FeedItemList{}
-		for {
-			err := m.Live.List(ctx, list, client.InNamespace(source.Namespace), client.Limit(page), client.Continue(list.Continue),
-				client.MatchingFields{"spec.sourceRef.name": source.Name})
-			if err != nil {
-				return err
-			}
-			for i := range list.Items {
-				if list.Items[i].Spec.SourceRef.UID == source.UID {
-					each(&list.Items[i])
-				}
-			}
-			if list.Continue == "" {
-				return nil
-			}
-		}
-	}
-	for _, name := range names {
-		var item v1alpha1.FeedItem
-		switch err := m.Live.Get(ctx, name, &item); {
-		case apierrors.IsNotFound(err):
-		case err != nil:
+// unknownItems are items of a source of which the cache does not say enough, of all that it has.
+type unknownItems struct {
+	source *v1alpha1.FeedSource
+	names  []client.ObjectKey
+	all    int
+}
+
+// listed reports whether all of the source are read, because that takes less than to read those one by one.
+func (u unknownItems) listed() bool {
+	return len(u.names) > itemsLikePage*(1+u.all/itemsOfPage)
+}
+
+// readItems reads items as they are in the API server, several requests at a time: whoever takes over the work of another operator posts nothing before.
+// One item after the other is handed on.
+func (m *Memories) readItems(ctx context.Context, unknown []unknownItems, each func(*v1alpha1.FeedSource, *v1alpha1.FeedItem)) error {
+	var one sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	read := func(source *v1alpha1.FeedSource, request func() ([]v1alpha1.FeedItem, error)) error {
+		if err := m.startRead(ctx); err != nil {
 			return err
-		default:
-			each(&item)
+		}
+		defer m.endRead()
+		items, err := request()
+		if err != nil {
+			return err
+		}
+		one.Lock()
+		defer one.Unlock()
+		for i := range items {
+			if items[i].Spec.SourceRef.UID == source.UID {
+				each(source, &items[i])
+			}
+		}
+		return nil
+	}
+	for _, of := range unknown {
+		if of.listed() {
+			group.Go(func() error {
+				list := &v1alpha1.FeedItemList{}
+				for first := true; first || list.Continue != ""; first = false {
+					err := read(of.source, func() ([]v1alpha1.FeedItem, error) {
+						err := m.Live.List(ctx, list, client.InNamespace(of.source.Namespace), client.Limit(itemsOfPage), client.Continue(list.Continue),
+							client.MatchingFields{"spec.sourceRef.name": of.source.Name})
+						return list.Items, err
+					})
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			continue
+		}
+		for _, name := range of.names {
+			group.Go(func() error {
+				return read(of.source, func() ([]v1alpha1.FeedItem, error) {
+					item := make([]v1alpha1.FeedItem, 1)
+					err := m.Live.Get(ctx, name, &item[0])
+					return item, client.IgnoreNotFound(err) // then it is of no source
+				})
+			})
 		}
 	}
-	return nil
+	return group.Wait()
+}
+
+// startRead waits until one more request for items may be made.
+func (m *Memories) startRead(ctx context.Context) error {
+	select {
+	case m.reads() <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (m *Memories) endRead() { <-m.reads() }
+
+// reads holds an element for each request for items that is under way.
+func (m *Memories) reads() chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reading == nil {
+		m.reading = make(chan struct{}, readsOfAll)
+	}
+	return m.reading
 }
 
 // rowOf reads the delivery of an item to a destination; nil where the item is gone.
