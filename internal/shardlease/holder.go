@@ -36,7 +36,7 @@ const (
 
 const (
 	// lookInterval is how often a replica looks at all Leases. One that was given back is taken that soon.
-	lookInterval = time.Second
+	lookInterval = time.Second / 2
 	// watchInterval is how often a replica looks whether it has renewed its Leases: it stops for certain before they run out.
 	watchInterval = time.Second
 	// memberInterval is how often a replica says that it is there.
