@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,16 +26,21 @@ import (
 // slowAPI takes a second for each request for items.
 type slowAPI struct {
 	client.Reader
-	now, most, requests atomic.Int64
+
+	mu                  sync.Mutex
+	now, most, requests int
 }
 
 func (s *slowAPI) takes() {
-	s.requests.Add(1)
-	now := s.now.Add(1)
-	defer s.now.Add(-1)
-	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
-	}
+	s.mu.Lock()
+	s.requests++
+	s.now++
+	s.most = max(s.most, s.now)
+	s.mu.Unlock()
 	time.Sleep(time.Second)
+	s.mu.Lock()
+	s.now--
+	s.mu.Unlock()
 }
 
 func (s *slowAPI) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -61,7 +65,7 @@ func TestItemsAreReadSeveralAtATime(t *testing.T) {
 	scheme := apitest.Scheme()
 	for name, test := range map[string]struct {
 		destinations, items int
-		most, requests      int64
+		most, requests      int
 		takes               time.Duration
 	}{
 		"of one destination":             {1, 4, postmemory.ReadsAtOnce, sources * 4, sources * 4 / postmemory.ReadsAtOnce * time.Second},
@@ -104,8 +108,8 @@ func TestItemsAreReadSeveralAtATime(t *testing.T) {
 					})
 				}
 				asked.Wait()
-				if took := time.Since(began); took != test.takes || api.most.Load() != test.most || api.requests.Load() != test.requests {
-					t.Errorf("%d requests, %d at once, took %s, want %d, %d, %s", api.requests.Load(), api.most.Load(), took, test.requests, test.most, test.takes)
+				if took := time.Since(began); took != test.takes || api.most != test.most || api.requests != test.requests {
+					t.Errorf("%d requests, %d at once, took %s, want %d, %d, %s", api.requests, api.most, took, test.requests, test.most, test.takes)
 				}
 				if held, want := known.Reserved(), sources*test.destinations*test.items; held != want {
 					t.Errorf("%d entries are held of %d that may have been posted", held, want)

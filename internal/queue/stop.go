@@ -15,10 +15,12 @@ import (
 func UntilStopped(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 		result, err := r.Reconcile(ctx, request)
-		if err != nil && ctx.Err() != nil {
-			ctrl.LoggerFrom(ctx).V(1).Info("Cut off by the stop", "err", err.Error())
-			return ctrl.Result{}, nil
+		if ctx.Err() == nil {
+			return result, err
 		}
-		return result, err
+		if err != nil {
+			ctrl.LoggerFrom(ctx).V(1).Info("Cut off by the stop", "err", err.Error())
+		}
+		return ctrl.Result{}, nil
 	})
 }
