@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/chart"
+	"github.com/feed-operator/feed-operator/internal/dashboard/paged"
 	"github.com/feed-operator/feed-operator/internal/overview"
 )
 
@@ -61,35 +63,12 @@ func (c Cut) Counts() (all v1alpha1.ItemCounts) {
 }
 
 // Trend is how many items have ended in each of the last hours, the current one last.
-func (c Cut) Trend() (all [Hours]Hour) {
+func (c Cut) Trend() (all [chart.Hours]chart.Hour) {
 	for _, in := range c.spaces {
 		for i := range in.hours {
 			all[i].Processed += in.hours[i].Processed
 			all[i].Failed += in.hours[i].Failed
 		}
-	}
-	return all
-}
-
-// Sources are the FeedSources of all namespaces that are seen.
-func (c Cut) Sources() []Source { return gather(c, func(in *space) []Source { return in.sources }) }
-
-// Providers are the AIProviders.
-func (c Cut) Providers() []Service {
-	return gather(c, func(in *space) []Service { return in.providers })
-}
-
-// Destinations are the FeedDestinations.
-func (c Cut) Destinations() []Service {
-	return gather(c, func(in *space) []Service { return in.destinations })
-}
-
-func gather[T any](c Cut, of func(*space) []T) (all []T) {
-	if len(c.spaces) == 1 {
-		return of(c.spaces[0])
-	}
-	for _, in := range c.spaces {
-		all = append(all, of(in)...)
 	}
 	return all
 }
@@ -149,11 +128,11 @@ func (c Cut) Item(namespace, name string) (Item, bool) {
 // Needs is what a person has to do something about.
 type Needs struct {
 	// Uncertain items may have been posted: nobody can say. Dead ones have failed for good otherwise.
-	Uncertain, Dead Some[Item]
+	Uncertain, Dead Some[*Item]
 	// Refused services do not accept their credentials or their configuration.
-	Refused Some[Service]
+	Refused Some[*Service]
 	// Stale sources were not read for long, or cannot go on without a person.
-	Stale Some[Source]
+	Stale Some[*Source]
 }
 
 // Some are the first of All.
@@ -162,50 +141,74 @@ type Some[T any] struct {
 	All   int
 }
 
-func (s *Some[T]) add(one T, most int) {
-	if s.All++; len(s.First) < most {
-		s.First = append(s.First, one)
-	}
-}
-
 // Any reports whether a person is needed.
 func (n Needs) Any() bool { return n.Uncertain.All+n.Dead.All+n.Refused.All+n.Stale.All > 0 }
 
 // Needs are what a person has to do something about, of each sort so many at the most.
-func (c Cut) Needs(most int) (needs Needs) {
-	for _, service := range slices.Concat(c.Providers(), c.Destinations()) {
-		if service.Refused {
-			needs.Refused.add(service, most)
-		}
-	}
-	for _, source := range c.Sources() {
-		if source.State == overview.SourceStale || source.Stalled && source.State != overview.SourceSuspended {
-			needs.Stale.add(source, most)
-		}
-	}
-	var uncertain, dead []*Item
+func (c Cut) Needs(most int) Needs {
+	var uncertain, dead [][]*Item
+	var refused [][]*Service
+	var stale [][]*Source
 	for _, in := range c.spaces {
-		for _, of := range in.parts {
-			if of.counts.Failed == 0 {
-				continue
-			}
-			for i := range of.items {
-				switch item := &of.items[i]; {
-				case item.Phase != v1alpha1.PhaseFailed:
-				case item.Reason == v1alpha1.ReasonDeliveryUncertain:
-					uncertain = append(uncertain, item)
-				default:
-					dead = append(dead, item)
-				}
-			}
-		}
+		u, d := in.failed()
+		uncertain, dead = append(uncertain, u), append(dead, d)
+		refused = append(refused, slices.Concat(those(in.providers, Service.isRefused), those(in.destinations, Service.isRefused)))
+		stale = append(stale, those(in.sources, Source.NeedsPerson))
 	}
-	needs.Uncertain = Some[Item]{First: firstOf(uncertain, most), All: len(uncertain)}
-	needs.Dead = Some[Item]{First: firstOf(dead, most), All: len(dead)}
+	needs := Needs{Uncertain: inTurn(uncertain, most), Dead: inTurn(dead, most), Refused: inTurn(refused, most), Stale: inTurn(stale, most)}
+	slices.SortFunc(needs.Uncertain.First, newer)
+	slices.SortFunc(needs.Dead.First, newer)
 	return needs
 }
 
-// Query says which items a list shows. Each part that is empty lets all pass.
+// failed are the items that have failed for good, those that were worked on last first: of which nobody can say whether they were posted, and the others.
+func (in *space) failed() (uncertain, dead []*Item) {
+	for _, of := range in.parts {
+		if of.counts.Failed == 0 {
+			continue
+		}
+		for i := range of.items {
+			switch item := &of.items[i]; {
+			case item.Phase != v1alpha1.PhaseFailed:
+			case item.Reason == v1alpha1.ReasonDeliveryUncertain:
+				uncertain = append(uncertain, item)
+			default:
+				dead = append(dead, item)
+			}
+		}
+	}
+	slices.SortFunc(uncertain, newer)
+	slices.SortFunc(dead, newer)
+	return uncertain, dead
+}
+
+func those[T any](all []T, are func(T) bool) (some []*T) {
+	for i := range all {
+		if are(all[i]) {
+			some = append(some, &all[i])
+		}
+	}
+	return some
+}
+
+// inTurn takes the first of each namespace, then the second of each, and so on: one in which much is wrong hides nothing of the others.
+func inTurn[T any](namespaces [][]T, most int) (some Some[T]) {
+	longest := 0
+	for _, of := range namespaces {
+		some.All += len(of)
+		longest = max(longest, len(of))
+	}
+	for turn := range min(longest, most) {
+		for _, of := range namespaces {
+			if turn < len(of) && len(some.First) < most {
+				some.First = append(some.First, of[turn])
+			}
+		}
+	}
+	return some
+}
+
+// Query says which rows a list shows. Each part that is empty lets all pass.
 type Query struct {
 	Text, Namespace, Source string
 	Phase                   v1alpha1.Phase
@@ -213,20 +216,8 @@ type Query struct {
 	Page                    int // from 1 on
 }
 
-// pageItems is how many items a page of a list shows.
-const pageItems = 50
-
-// Found is one page of a list.
-type Found struct {
-	Items        []Item
-	All          int
-	Page, Pages  int
-	First, Last  int // their numbers, from 1 on
-	Before, Next int // the pages, 0 for none
-}
-
 // Find lists the items for which somebody looks, those that were worked on last first.
-func (c Cut) Find(query Query) Found {
+func (c Cut) Find(query Query) paged.Page[*Item] {
 	words := strings.Fields(strings.ToLower(query.Text))
 	var matching []*Item
 	for _, in := range c.spaces {
@@ -242,21 +233,57 @@ func (c Cut) Find(query Query) Found {
 		}
 	}
 	slices.SortFunc(matching, newer)
-	found := Found{All: len(matching), Pages: max(1, (len(matching)+pageItems-1)/pageItems)}
-	found.Page = min(max(query.Page, 1), found.Pages)
-	from := (found.Page - 1) * pageItems
-	for _, item := range matching[from:min(from+pageItems, len(matching))] {
-		found.Items = append(found.Items, *item)
-	}
-	found.First, found.Last = from+1, from+len(found.Items)
-	if found.Page > 1 {
-		found.Before = found.Page - 1
-	}
-	if found.Page < found.Pages {
-		found.Next = found.Page + 1
-	}
-	return found
+	return paged.Of(matching, query.Page)
 }
+
+// FindSources lists the sources for which somebody looks, those first that need a person.
+func (c Cut) FindSources(query Query) paged.Page[*Source] {
+	return find(c, query, func(in *space) []Source { return in.sources }, Source.words, Source.NeedsPerson)
+}
+
+// FindServices lists providers or destinations, those first that need a person, and then those that do not work.
+func (c Cut) FindServices(query Query, of func(*space) []Service) paged.Page[*Service] {
+	return find(c, query, of, Service.words, Service.isRefused, func(s Service) bool { return !s.Well })
+}
+
+// find lists what is in the namespaces for which somebody looks, and has the words that they look for. What has one of the marks comes before what has not,
+// the first mark before the next one; else it is by namespace and name.
+func find[T any](c Cut, query Query, of func(*space) []T, wordsOf func(T) string, marks ...func(T) bool) paged.Page[*T] {
+	words := strings.Fields(strings.ToLower(query.Text))
+	ranked := make([][]*T, len(marks)+1)
+	for _, in := range c.spaces {
+		if query.Namespace != "" && query.Namespace != in.name {
+			continue
+		}
+		rows := of(in)
+		for i := range rows {
+			if len(words) > 0 && !hasAll(strings.ToLower(wordsOf(rows[i])), words) {
+				continue
+			}
+			rank := slices.IndexFunc(marks, func(has func(T) bool) bool { return has(rows[i]) })
+			if rank < 0 {
+				rank = len(marks)
+			}
+			ranked[rank] = append(ranked[rank], &rows[i])
+		}
+	}
+	return paged.Of(slices.Concat(ranked...), query.Page)
+}
+
+func hasAll(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// NeedsPerson reports whether a source was not read for long, or cannot go on by itself.
+func (s Source) NeedsPerson() bool {
+	return s.State == overview.SourceStale || s.Stalled && s.State != overview.SourceSuspended
+}
+
+func (s Source) words() string { return s.Name + " " + s.Title + " " + s.Host }
+
+func (s Service) words() string { return s.Name }
+
+func (s Service) isRefused() bool { return s.Refused }
 
 func (q Query) matches(item *Item, words []string) bool {
 	if q.Phase != "" && q.Phase != item.Phase || q.Source != "" && q.Source != item.Source || q.Reason != "" && q.Reason != item.Reason {
@@ -265,11 +292,5 @@ func (q Query) matches(item *Item, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	title := strings.ToLower(item.Title)
-	for _, word := range words {
-		if !strings.Contains(title, word) && !strings.Contains(item.Name, word) {
-			return false
-		}
-	}
-	return true
+	return hasAll(strings.ToLower(item.Title)+" "+item.Name, words)
 }

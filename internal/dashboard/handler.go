@@ -118,6 +118,8 @@ func NewHandler(options Options, ending <-chan struct{}) http.Handler {
 	mux.HandleFunc("GET /{$}", h.page(h.overview))
 	mux.HandleFunc("GET /items", h.page(h.items))
 	mux.HandleFunc("GET /items/{namespace}/{name}", h.page(h.item))
+	mux.HandleFunc("GET /providers", h.page(h.services("Providers", providersIn)))
+	mux.HandleFunc("GET /destinations", h.page(h.services("Destinations", destinationsIn)))
 	mux.HandleFunc("GET /sources", h.page(h.sources))
 	mux.HandleFunc("GET /sources/{namespace}/{name}", h.page(h.source))
 	mux.HandleFunc("GET /events", h.known(h.stream))

@@ -18,7 +18,9 @@ import (
 	"unicode"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/chart"
 	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
+	"github.com/feed-operator/feed-operator/internal/dashboard/paged"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
 )
 
@@ -28,6 +30,8 @@ var templates embed.FS
 const (
 	// needed is how many of each sort of things that need a person the overview names, recent how many items.
 	needed, recent = 5, 12
+	// mostChoices are offered of what a list can be filtered by; where there are more, somebody writes the name.
+	mostChoices = 200
 )
 
 // page is what a template is given.
@@ -52,15 +56,16 @@ type page struct {
 
 	Needs        Needs
 	Counts       v1alpha1.ItemCounts
-	Chart        *chart
-	Providers    []Service
-	Destinations []Service
+	Chart        *chart.Chart
+	Providers    paged.Page[*Service]
+	Destinations paged.Page[*Service]
 	Recent       []Item
-	Sources      []Source
 
-	Query   Query
-	Found   Found
-	Choices choices
+	Query    Query
+	Found    paged.Page[*Item]
+	Sources  paged.Page[*Source]
+	Services paged.Page[*Service]
+	Choices  choices
 
 	Source Source
 	Item   Item
@@ -80,7 +85,7 @@ var phases = []v1alpha1.Phase{
 
 var pages = func() map[string]*template.Template {
 	made := map[string]*template.Template{}
-	for _, kind := range []string{"overview", "items", "item", "sources", "source", "refusal", "signin"} {
+	for _, kind := range []string{"overview", "items", "item", "sources", "source", "services", "refusal", "signin"} {
 		made[kind] = template.Must(template.New(kind).Funcs(functions).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+kind+".html"))
 	}
 	return made
@@ -97,8 +102,8 @@ func (p *page) bytes() ([]byte, error) {
 func (h *handler) overview(_ *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
 	return func() *page {
 		return &page{
-			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: newChart(cut.Trend(), cut.AsOf),
-			Providers: cut.Providers(), Destinations: cut.Destinations(), Recent: cut.Recent(recent), Sources: cut.Sources(),
+			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: chart.New(cut.Trend(), cut.AsOf),
+			Providers: cut.FindServices(Query{}, providersIn), Destinations: cut.FindServices(Query{}, destinationsIn), Recent: cut.Recent(recent),
 		}
 	}, nil
 }
@@ -115,7 +120,7 @@ func queryOf(values url.Values) Query {
 }
 
 // At is the address of a page of the same list.
-func (q Query) At(number int) string {
+func (q Query) At(path string, number int) string {
 	values := url.Values{}
 	for key, value := range map[string]string{
 		"q": q.Text, "namespace": q.Namespace, "source": q.Source, "phase": string(q.Phase), "reason": string(q.Reason),
@@ -128,9 +133,9 @@ func (q Query) At(number int) string {
 		values.Set("page", strconv.Itoa(number))
 	}
 	if len(values) == 0 {
-		return "/items"
+		return path
 	}
-	return "/items?" + values.Encode()
+	return path + "?" + values.Encode()
 }
 
 // Any reports whether anything is left out.
@@ -148,9 +153,12 @@ func (h *handler) items(r *http.Request, _ *people.Person, cut Cut) (func() *pag
 
 func choicesOf(cut Cut, query Query) choices {
 	offered := choices{Phases: phases}
-	for _, source := range cut.Sources() {
-		if query.Namespace == "" || query.Namespace == source.Namespace {
-			offered.Sources = append(offered.Sources, source.Name)
+	for _, in := range cut.spaces {
+		if query.Namespace != "" && query.Namespace != in.name {
+			continue
+		}
+		for i := range in.sources {
+			offered.Sources = append(offered.Sources, in.sources[i].Name)
 		}
 	}
 	slices.Sort(offered.Sources)
@@ -162,8 +170,25 @@ func choicesOf(cut Cut, query Query) choices {
 	return offered
 }
 
-func (h *handler) sources(_ *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
-	return func() *page { return &page{kind: "sources", Title: "Sources", Sources: cut.Sources()} }, nil
+func (h *handler) sources(r *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
+	return func() *page {
+		query := queryOf(r.URL.Query())
+		return &page{kind: "sources", Title: "Sources", Query: query, Sources: cut.FindSources(query)}
+	}, nil
+}
+
+func providersIn(in *space) []Service { return in.providers }
+
+func destinationsIn(in *space) []Service { return in.destinations }
+
+// services lists providers or destinations.
+func (h *handler) services(title string, of func(*space) []Service) composer {
+	return func(r *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
+		return func() *page {
+			query := queryOf(r.URL.Query())
+			return &page{kind: "services", Title: title, Query: query, Services: cut.FindServices(query, of)}
+		}, nil
+	}
 }
 
 func (h *handler) source(r *http.Request, of *people.Person, cut Cut) (func() *page, error) {
@@ -282,6 +307,7 @@ var functions = template.FuncMap{
 	"ago":    relative,
 	"round":  func(d time.Duration) time.Duration { return d.Round(time.Millisecond) },
 	"only":   func(namespaces []string) bool { return len(namespaces) < 2 },
+	"few":    func(choices []string) bool { return len(choices) <= mostChoices },
 	"active": func(counts v1alpha1.ItemCounts) int32 { return counts.Active() },
 	"or2":    func(a, b string) string { return cmp.Or(a, b) },
 	"args":   args,

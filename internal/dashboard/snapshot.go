@@ -17,13 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/chart"
 	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/overview"
 )
-
-// Hours is how far back the chart goes.
-const Hours = 24
 
 // Snapshot is all that the page knows, as of one moment. It is shared by all viewers: nobody changes it.
 type Snapshot struct {
@@ -44,7 +42,7 @@ type space struct {
 	providers    []Service
 	destinations []Service
 	counts       v1alpha1.ItemCounts
-	hours        [Hours]Hour
+	hours        [chart.Hours]chart.Hour
 	// version differs where anything that the page shows of the namespace does.
 	version uint64
 }
@@ -56,9 +54,6 @@ type part struct {
 	// version differs where any of the items does.
 	version uint64
 }
-
-// Hour is how many of the items that there are have ended in one hour.
-type Hour struct{ Processed, Failed int }
 
 // Item is an item in a list.
 type Item struct {
@@ -234,10 +229,10 @@ func itemOf(item *v1alpha1.FeedItem) Item {
 func (in *space) count(item *Item, now time.Time) {
 	in.counts.Add(item.Phase, 1)
 	ago := int(now.Truncate(time.Hour).Sub(time.Unix(item.Checked, 0).Truncate(time.Hour)) / time.Hour)
-	if ago < 0 || ago >= Hours {
+	if ago < 0 || ago >= chart.Hours {
 		return
 	}
-	switch hour := &in.hours[Hours-1-ago]; item.Phase {
+	switch hour := &in.hours[chart.Hours-1-ago]; item.Phase {
 	case v1alpha1.PhaseProcessed:
 		hour.Processed++
 	case v1alpha1.PhaseFailed:

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/dashboard/paged"
 )
 
 // events is what a viewer is sent.
@@ -283,7 +284,7 @@ func TestOnlyWhatHasChangedIsReadAgain(t *testing.T) {
 	w := newWorld(t, nil, twoTenants()...)
 	cache := &counting{Reader: w.client}
 	board := NewBoard(cache, w.time)
-	see := func(board *Board) (string, Found) {
+	see := func(board *Board) (string, paged.Page[*Item]) {
 		t.Helper()
 		snapshot, err := board.Current(t.Context())
 		if err != nil {

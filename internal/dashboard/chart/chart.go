@@ -1,7 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package dashboard
+// Package chart draws how many items have ended in each of the last hours.
+//
+// It knows nothing of items but how many there are.
+package chart
 
 import (
 	"fmt"
@@ -14,15 +17,22 @@ const (
 	barGap                  = 6
 )
 
-// chart is how many items have ended in each hour, as bars.
-type chart struct {
+// Hours is how far back the chart goes.
+const Hours = 24
+
+// Hour is how many of the items that there are have ended in one hour.
+type Hour struct{ Processed, Failed int }
+
+// Chart is how many items have ended in each hour, as bars.
+type Chart struct {
 	Width, Height     int
-	Bars              []bar
+	Bars              []Bar
 	Top               int // what the height stands for
 	Processed, Failed int // in all
 }
 
-type bar struct {
+// Bar is one hour.
+type Bar struct {
 	Hour
 	X, Width int
 	// Failed items are drawn on top of the processed ones.
@@ -32,8 +42,9 @@ type bar struct {
 	Tick                        string // below the bar; empty for most
 }
 
-func newChart(hours [Hours]Hour, now time.Time) *chart {
-	c := &chart{Width: chartWidth, Height: chartHeight, Top: 1}
+// New draws hours, of which the last one is that of now.
+func New(hours [Hours]Hour, now time.Time) *Chart {
+	c := &Chart{Width: chartWidth, Height: chartHeight, Top: 1}
 	for _, hour := range hours {
 		c.Top = max(c.Top, hour.Processed+hour.Failed)
 		c.Processed += hour.Processed
@@ -48,7 +59,7 @@ func newChart(hours [Hours]Hour, now time.Time) *chart {
 			}
 			return max(2, count*(chartHeight-4)/c.Top) // one of thousands is seen too
 		}
-		b := bar{Hour: hour, X: i*step + barGap/2, Width: step - barGap, ProcessedHeight: height(hour.Processed), FailedHeight: height(hour.Failed)}
+		b := Bar{Hour: hour, X: i*step + barGap/2, Width: step - barGap, ProcessedHeight: height(hour.Processed), FailedHeight: height(hour.Failed)}
 		b.ProcessedY = chartHeight - b.ProcessedHeight
 		b.FailedY = b.ProcessedY - b.FailedHeight
 		b.Label = fmt.Sprintf("%s–%s UTC: %d processed, %d failed", begins.Format("15:04"), begins.Add(time.Hour).Format("15:04"), hour.Processed, hour.Failed)
