@@ -52,9 +52,14 @@ var memoryMutations = []mutation{
 		old: "group.SetLimit(readsAtOnce)", now: "group.SetLimit(1)",
 	},
 	{
+		breaks: "what is read of one namespace holds up the others",
+		file:   "internal/postmemory/store.go", tests: []string{"TestItemsAreReadSeveralAtATime"},
+		old: "reads.Take(ctx, namespace, ", now: "reads.Take(ctx, \"\", ",
+	},
+	{
 		breaks: "what is read for all destinations at once is not bounded",
 		file:   "internal/postmemory/store.go", tests: []string{"TestItemsAreReadSeveralAtATime"},
-		old: "make(chan struct{}, readsOfAll)", now: "make(chan struct{}, readsOfAll*readsOfAll)",
+		old: "share.New(readsOfAll, readsAtOnce)", now: "share.New(readsOfAll*readsOfAll, readsAtOnce)",
 	},
 	{
 		breaks: "items of which most are unknown are read one by one",

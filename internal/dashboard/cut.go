@@ -146,14 +146,12 @@ func (n Needs) Any() bool { return n.Uncertain.All+n.Dead.All+n.Refused.All+n.St
 
 // Needs are what a person has to do something about, of each sort so many at the most.
 func (c Cut) Needs(most int) Needs {
-	var uncertain, dead [][]*Item
-	var refused [][]*Service
-	var stale [][]*Source
-	for _, in := range c.spaces {
-		u, d := in.failed()
-		uncertain, dead = append(uncertain, u), append(dead, d)
-		refused = append(refused, slices.Concat(those(in.providers, Service.isRefused), those(in.destinations, Service.isRefused)))
-		stale = append(stale, those(in.sources, Source.NeedsPerson))
+	n := len(c.spaces)
+	uncertain, dead, refused, stale := make([][]*Item, n), make([][]*Item, n), make([][]*Service, n), make([][]*Source, n)
+	for i, in := range c.spaces {
+		uncertain[i], dead[i] = in.failed()
+		refused[i] = slices.Concat(those(in.providers, Service.isRefused), those(in.destinations, Service.isRefused))
+		stale[i] = those(in.sources, Source.NeedsPerson)
 	}
 	needs := Needs{Uncertain: inTurn(uncertain, most), Dead: inTurn(dead, most), Refused: inTurn(refused, most), Stale: inTurn(stale, most)}
 	slices.SortFunc(needs.Uncertain.First, newer)

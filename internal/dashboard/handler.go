@@ -28,7 +28,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
 	"github.com/feed-operator/feed-operator/internal/dashboard/guard"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
-	"github.com/feed-operator/feed-operator/internal/dashboard/share"
+	"github.com/feed-operator/feed-operator/internal/share"
 )
 
 //go:embed assets

@@ -15,7 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/dashboard/flight"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
-	"github.com/feed-operator/feed-operator/internal/dashboard/share"
+	"github.com/feed-operator/feed-operator/internal/share"
 )
 
 const (

@@ -24,6 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
+	"github.com/feed-operator/feed-operator/internal/share"
 )
 
 // MostPosts is how many posts are in memory at most, of all destinations: about 60 MB. What is left out is read again, from objects of
@@ -62,8 +63,8 @@ type Memories struct {
 
 	mu    sync.Mutex
 	known map[Target]*Memory
-	// reading has an element for each request for items that is under way.
-	reading chan struct{}
+	// reads are the places for requests for items.
+	reads *share.Places
 	// stopping is set once the operator stops: from then on everything is written at once.
 	stopping bool
 }

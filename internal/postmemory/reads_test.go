@@ -58,19 +58,22 @@ func (s *slowAPI) List(ctx context.Context, list client.ObjectList, options ...c
 }
 
 // R6.3, R3.13: whoever takes over the work of another operator reads the items first that may have been posted, several at a time, or it would post nothing
-// for long; but of all destinations together no more than are bounded.
+// for long; but no more than are bounded, of one namespace and of all. One that has much to be read holds up no other.
 func TestItemsAreReadSeveralAtATime(t *testing.T) {
 	t.Parallel()
 	const sources = 8
 	scheme := apitest.Scheme()
 	for name, test := range map[string]struct {
-		destinations, items int
-		most, requests      int
-		takes               time.Duration
+		destinations   map[string]int // of each namespace
+		items          int
+		most, requests int
+		takes          map[string]time.Duration
 	}{
-		"of one destination":             {1, 4, postmemory.ReadsAtOnce, sources * 4, sources * 4 / postmemory.ReadsAtOnce * time.Second},
-		"of many destinations":           {4, 4, postmemory.ReadsOfAll, 4 * sources * 4, 4 * sources * 4 / postmemory.ReadsOfAll * time.Second},
-		"of sources with many, as lists": {1, 20, postmemory.ReadsAtOnce, sources, sources / postmemory.ReadsAtOnce * time.Second},
+		"of one destination": {map[string]int{"a": 1}, 4, postmemory.ReadsAtOnce, sources * 4, map[string]time.Duration{"a": 4 * time.Second}},
+		"of many namespaces": {
+			map[string]int{"a": 4, "b": 1, "c": 0}, 4, postmemory.ReadsOfAll, 5 * sources * 4, map[string]time.Duration{"a": 16 * time.Second, "b": 4 * time.Second},
+		},
+		"of sources with many, as lists": {map[string]int{"a": 1}, 20, postmemory.ReadsAtOnce, sources, map[string]time.Duration{"a": time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,55 +85,66 @@ func TestItemsAreReadSeveralAtATime(t *testing.T) {
 				made.WithIndex(&v1alpha1.FeedItem{}, "spec.sourceRef.name", func(object client.Object) []string {
 					return []string{itemcache.AsItem(object).Spec.SourceRef.Name}
 				})
-				var all []string
-				for d := range test.destinations {
-					all = append(all, fmt.Sprint("press-", d))
-				}
-				for i := range sources * test.destinations {
-					to := all[i%len(all)]
-					name := fmt.Sprint("news-", i)
-					made.WithObjects(sourceOf(name, to))
-					for j := range test.items {
-						made.WithObjects(begun(name, fmt.Sprint(name, "-", j), to))
+				all := 0
+				for namespace, destinations := range test.destinations {
+					for i := range sources * destinations {
+						to, name := fmt.Sprint("press-", i%destinations), fmt.Sprint("news-", i)
+						made.WithObjects(sourceOf(namespace, name, to))
+						for j := range test.items {
+							made.WithObjects(begun(namespace, name, fmt.Sprint(name, "-", j), to))
+							all++
+						}
 					}
 				}
 				objects := made.Build()
 				api := &slowAPI{Reader: objects}
 				known := postmemory.NewMemories(clock.RealClock{}, objects, postmemory.MostPosts)
 				known.Live = api
-				began := time.Now()
+				began, took := time.Now(), sync.Map{}
 				var asked sync.WaitGroup
-				for _, to := range all {
+				for namespace, destinations := range test.destinations {
 					asked.Go(func() {
-						if err := known.Ask(t.Context(), types.NamespacedName{Namespace: "a", Name: to}); err != nil {
-							t.Error(err)
+						var of sync.WaitGroup
+						for i := range destinations {
+							of.Go(func() {
+								if err := known.Ask(t.Context(), types.NamespacedName{Namespace: namespace, Name: fmt.Sprint("press-", i)}); err != nil {
+									t.Error(err)
+								}
+							})
 						}
+						of.Wait()
+						took.Store(namespace, time.Since(began))
 					})
 				}
 				asked.Wait()
-				if took := time.Since(began); took != test.takes || api.most != test.most || api.requests != test.requests {
-					t.Errorf("%d requests, %d at once, took %s, want %d, %d, %s", api.requests, api.most, took, test.requests, test.most, test.takes)
+				for namespace, want := range test.takes {
+					if got, _ := took.Load(namespace); got != want {
+						t.Errorf("those of %s were read after %v, want %s", namespace, got, want)
+					}
 				}
-				if held, want := known.Reserved(), sources*test.destinations*test.items; held != want {
-					t.Errorf("%d entries are held of %d that may have been posted", held, want)
+				if api.most != test.most || api.requests != test.requests {
+					t.Errorf("%d requests, %d at once, want %d and %d", api.requests, api.most, test.requests, test.most)
+				}
+				if held := known.Reserved(); held != all {
+					t.Errorf("%d entries are held of %d that may have been posted", held, all)
 				}
 			})
 		})
 	}
 }
 
-func sourceOf(name, to string) *v1alpha1.FeedSource {
+func sourceOf(namespace, name, to string) *v1alpha1.FeedSource {
 	return &v1alpha1.FeedSource{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID("uid-" + name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "-" + name)},
 		Spec:       v1alpha1.FeedSourceSpec{URL: "https://news.example/" + name, Destinations: []v1alpha1.DestinationReference{{Name: to}}},
 	}
 }
 
 // begun is an item whose post may have been made.
-func begun(source, name, to string) *v1alpha1.FeedItem {
+func begun(namespace, source, name, to string) *v1alpha1.FeedItem {
 	return &v1alpha1.FeedItem{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID("uid-" + name)},
-		Spec:       v1alpha1.FeedItemSpec{SourceRef: v1alpha1.SourceReference{Name: source, UID: types.UID("uid-" + source)}, GUID: name, Title: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "-" + name)},
+		Spec:       v1alpha1.FeedItemSpec{SourceRef: v1alpha1.SourceReference{Name: source, UID: types.UID(namespace + "-" + source)}, GUID: name, Title: name},
 		Status: v1alpha1.FeedItemStatus{
 			Phase: v1alpha1.PhasePending, Deliveries: []v1alpha1.Delivery{{Destination: to, State: v1alpha1.DeliveryIntent}},
 		},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -21,14 +22,15 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
+	"github.com/feed-operator/feed-operator/internal/share"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
 const (
 	// itemsOfPage are listed with one request, which costs the API server about as much as that many for one item each.
 	itemsOfPage, itemsLikePage = 200, 10
-	// readsAtOnce are the requests for items for one place, and readsOfAll those for all: each may bring 4 MB.
-	readsAtOnce, readsOfAll = 8, 16
+	// readsOfAll are the requests for items that are made at once, each of which may bring 4 MB, and readsAtOnce those for one namespace.
+	readsOfAll, readsAtOnce = 16, 8
 )
 
 // read reads what was posted at the place: from the FeedMemories, and from the items that are there, but for what is known of other places. What is known
@@ -188,11 +190,7 @@ func (m *Memories) readItems(ctx context.Context, unknown []unknownItems, each f
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
 	read := func(source *v1alpha1.FeedSource, request func() ([]v1alpha1.FeedItem, error)) error {
-		if err := m.startRead(ctx); err != nil {
-			return err
-		}
-		defer m.endRead()
-		items, err := request()
+		items, err := m.inTurn(ctx, source.Namespace, request)
 		if err != nil {
 			return err
 		}
@@ -236,26 +234,20 @@ func (m *Memories) readItems(ctx context.Context, unknown []unknownItems, each f
 	return group.Wait()
 }
 
-// startRead waits until one more request for items may be made.
-func (m *Memories) startRead(ctx context.Context) error {
-	select {
-	case m.reads() <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (m *Memories) endRead() { <-m.reads() }
-
-// reads holds an element for each request for items that is under way.
-func (m *Memories) reads() chan struct{} {
+// inTurn makes a request for items when there is a place for one of a namespace.
+func (m *Memories) inTurn(ctx context.Context, namespace string, request func() ([]v1alpha1.FeedItem, error)) ([]v1alpha1.FeedItem, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.reading == nil {
-		m.reading = make(chan struct{}, readsOfAll)
+	if m.reads == nil {
+		m.reads = share.New(readsOfAll, readsAtOnce)
 	}
-	return m.reading
+	reads := m.reads
+	m.mu.Unlock()
+	leave, err := reads.Take(ctx, namespace, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return request()
 }
 
 // rowOf reads the delivery of an item to a destination; nil where the item is gone.
