@@ -29,7 +29,14 @@ const (
 // span is a range in which a difference lies.
 type span struct{ least, most time.Duration }
 
-func (s span) middle() time.Duration { return s.least + (s.most-s.least)/2 }
+// value is the difference that it is taken for: none, where the answers say so as well as they can. Most machines keep the same time, and know it better
+// than to half a second, which is all that a Date says. What is taken for none is never contradicted by other answers of the same clock.
+func (s span) value() time.Duration {
+	if s.least >= -tolerated && s.least <= 0 && s.most >= 0 && s.most <= tolerated {
+		return 0
+	}
+	return s.least + (s.most-s.least)/2
+}
 
 // and is what both allow; there may be nothing.
 func (s span) and(other span) (both span, agree bool) {
@@ -78,7 +85,7 @@ func (d *Difference) vote(says span) {
 	defer d.mu.Unlock()
 	switch {
 	case !d.known:
-		d.known, d.value = true, says.middle()
+		d.known, d.value = true, says.value()
 		return
 	case d.value >= says.least-tolerated && d.value <= says.most+tolerated:
 		d.votes = 0
@@ -91,7 +98,7 @@ func (d *Difference) vote(says span) {
 	}
 	d.doubt = both
 	if d.votes++; d.votes >= agreeing {
-		d.value, d.votes = both.middle(), 0
+		d.value, d.votes = both.value(), 0
 	}
 }
 

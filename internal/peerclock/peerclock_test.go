@@ -101,6 +101,20 @@ func TestTheClockOfAServerIsKnownByItsAnswers(t *testing.T) {
 	}
 }
 
+// R3.14, R1.3: a machine that keeps the server's time takes its own for it, at whatever part of a second the first answer comes: else what is due would be done up
+// to half a second early or late, by each replica in its own way.
+func TestWhoKeepsTheServersTimeIsNeitherAheadNorBehind(t *testing.T) {
+	t.Parallel()
+	const took = 20 * time.Millisecond
+	for part := took; part < time.Second-took; part += took {
+		var known peerclock.Difference
+		exchange{at: part, took: took, written: took / 2}.meet(&known)
+		if got, is := known.Value(); got != 0 || !is {
+			t.Errorf("after an answer at %s of a second: %s", part, got)
+		}
+	}
+}
+
 // R3.14: however slow the answers are, and at whatever part of a second they come, the difference does not wander.
 func TestTheDifferenceDoesNotWander(t *testing.T) {
 	t.Parallel()
