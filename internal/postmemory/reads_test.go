@@ -70,10 +70,11 @@ func TestItemsAreReadSeveralAtATime(t *testing.T) {
 		takes          map[string]time.Duration
 	}{
 		"of one destination": {map[string]int{"a": 1}, 4, postmemory.ReadsAtOnce, sources * 4, map[string]time.Duration{"a": 4 * time.Second}},
-		"of many namespaces": {
-			map[string]int{"a": 4, "b": 1, "c": 0}, 4, postmemory.ReadsOfAll, 5 * sources * 4, map[string]time.Duration{"a": 16 * time.Second, "b": 4 * time.Second},
+		"of two namespaces": {
+			map[string]int{"a": 4, "b": 1}, 4, postmemory.ReadsOfAll, 5 * sources * 4, map[string]time.Duration{"a": 16 * time.Second, "b": 4 * time.Second},
 		},
-		"of sources with many, as lists": {map[string]int{"a": 1}, 20, postmemory.ReadsAtOnce, sources, map[string]time.Duration{"a": time.Second}},
+		"of more than there are places for": {map[string]int{"a": 1, "b": 1, "c": 1}, 4, postmemory.ReadsOfAll, 3 * sources * 4, nil},
+		"of sources with many, as lists":    {map[string]int{"a": 1}, 20, postmemory.ReadsAtOnce, sources, map[string]time.Duration{"a": time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
