@@ -290,7 +290,7 @@ func TestABrowserIsUsableByKeyboardAndOnAPhone(t *testing.T) {
 	do(tab, t, chromedp.KeyEvent("\r"), chromedp.WaitVisible("#history-head"))
 
 	do(tab, t, chromedp.EmulateViewport(360, 700))
-	for _, path := range []string{"/", "/items", "/items/news/one", "/sources", "/sources/news/press"} {
+	for _, path := range []string{"/", "/items", "/items/news/one", "/sources", "/sources/news/press", "/providers", "/destinations"} {
 		do(tab, t, chromedp.Navigate(address+path), chromedp.WaitVisible("#live"))
 		if wide := evaluate[int](tab, t, "document.documentElement.scrollWidth"); wide > 360 {
 			t.Errorf("%s is %d pixels wide on a phone of 360", path, wide)

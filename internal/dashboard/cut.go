@@ -50,6 +50,18 @@ func (c Cut) Namespaces() []string {
 	return names
 }
 
+// within are the namespaces of a name; all for none.
+func (c Cut) within(name string) []*space {
+	if name == "" {
+		return c.spaces
+	}
+	at, found := slices.BinarySearchFunc(c.spaces, name, func(in *space, name string) int { return strings.Compare(in.name, name) })
+	if !found {
+		return nil
+	}
+	return c.spaces[at : at+1]
+}
+
 // Counts are the items by phase.
 func (c Cut) Counts() (all v1alpha1.ItemCounts) {
 	for _, in := range c.spaces {
@@ -98,12 +110,10 @@ func firstOf(items []*Item, most int) []Item {
 
 // Source returns one source.
 func (c Cut) Source(namespace, name string) (Source, bool) {
-	for _, in := range c.spaces {
-		if in.name == namespace {
-			at := slices.IndexFunc(in.sources, func(of Source) bool { return of.Name == name })
-			if at >= 0 {
-				return in.sources[at], true
-			}
+	for _, in := range c.within(namespace) {
+		at := slices.IndexFunc(in.sources, func(of Source) bool { return of.Name == name })
+		if at >= 0 {
+			return in.sources[at], true
 		}
 	}
 	return Source{}, false
@@ -111,10 +121,7 @@ func (c Cut) Source(namespace, name string) (Source, bool) {
 
 // Item returns one item.
 func (c Cut) Item(namespace, name string) (Item, bool) {
-	for _, in := range c.spaces {
-		if in.name != namespace {
-			continue
-		}
+	for _, in := range c.within(namespace) {
 		for _, of := range in.parts {
 			at := slices.IndexFunc(of.items, func(of Item) bool { return of.Name == name })
 			if at >= 0 {
@@ -218,10 +225,7 @@ type Query struct {
 func (c Cut) Find(query Query) paged.Page[*Item] {
 	words := strings.Fields(strings.ToLower(query.Text))
 	var matching []*Item
-	for _, in := range c.spaces {
-		if query.Namespace != "" && query.Namespace != in.name {
-			continue
-		}
+	for _, in := range c.within(query.Namespace) {
 		for _, of := range in.parts {
 			for i := range of.items {
 				if query.matches(&of.items[i], words) {
@@ -249,10 +253,7 @@ func (c Cut) FindServices(query Query, of func(*space) []Service) paged.Page[*Se
 func find[T any](c Cut, query Query, of func(*space) []T, wordsOf func(T) string, marks ...func(T) bool) paged.Page[*T] {
 	words := strings.Fields(strings.ToLower(query.Text))
 	ranked := make([][]*T, len(marks)+1)
-	for _, in := range c.spaces {
-		if query.Namespace != "" && query.Namespace != in.name {
-			continue
-		}
+	for _, in := range c.within(query.Namespace) {
 		rows := of(in)
 		for i := range rows {
 			if len(words) > 0 && !hasAll(strings.ToLower(wordsOf(rows[i])), words) {

@@ -5,6 +5,7 @@ package dashboard
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,6 +82,14 @@ func TestListsOfAllKindsHaveABound(t *testing.T) {
 		w.see(path+"?q=nothing").has("like that", "Show all")
 	}
 	w.see("/").has("Needs a person", "2 refused keys or configurations", "1 stale source", fmt.Sprintf("%d of %d, those that do not work first", paged.Rows, n), last)
+	const evil = "<script>\u202e\x1b"
+	for _, path := range []string{"/sources", "/items"} { // what is written is shown again
+		page := w.see(path + "?namespace=" + url.QueryEscape(evil+strings.Repeat("x", 9000)))
+		page.lacks("<script>\u202e", "\u202e", "\x1b")
+		if size := page.Body.Len(); size > 16<<10 {
+			t.Errorf("%s has %d bytes for a name that nobody has", path, size)
+		}
+	}
 	for query, fields := range map[string][]string{"/items": {"q", "source", "namespace"}, "/items?namespace=team-7": {"q", "namespace"}} { // what is more than a person picks, they write
 		if got := w.see(query).all("input", "name"); !slices.Equal(slices.DeleteFunc(got, func(name string) bool { return name == "form" }), append([]string{"q"}, fields...)) {
 			t.Errorf("%s has the fields %v", query, got)

@@ -201,7 +201,8 @@ func TestHostileTextOnThePageIsTextOnly(t *testing.T) {
 			t.Errorf("an item whose title cannot be seen has %d names to follow, and not only %s", links, name)
 		}
 	}
-	for _, path := range []string{"/", "/items", "/items?q=" + url.QueryEscape(evil), "/sources", "/sources/news/press", "/items/news/one", "/items/news/long"} {
+	for _, path := range []string{"/", "/items", "/items?q=" + url.QueryEscape(evil), "/sources", "/destinations", "/sources/news/press", "/items/news/one", "/items/news/long",
+		"/sources?namespace=" + url.QueryEscape(evil), "/items?source=" + url.QueryEscape(evil) + "&namespace=" + url.QueryEscape(evil)} {
 		page := w.see(path)
 		page.lacks("<script>alert", "<img", "\u202e", "\u2066", "\u200f", "\x1b", "javascript:", "data:text")
 		if scripts := page.all("script", "src"); !slices.Equal(scripts, []string{"/assets/page.js"}) || strings.Count(page.Body.String(), "<script") != 1 {

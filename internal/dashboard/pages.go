@@ -110,12 +110,15 @@ func (h *handler) overview(_ *http.Request, _ *people.Person, cut Cut) (func() *
 
 // queryOf reads what somebody looks for from an address. Pages that there are not are the nearest that there is.
 func queryOf(values url.Values) Query {
-	const longest = 200
+	const longest = 253 // of what there may be in Kubernetes
+	words := func(key string) string {
+		value := values.Get(key)
+		return foreign.Line(strings.ToValidUTF8(value[:min(len(value), longest)], ""))
+	}
 	number, _ := strconv.Atoi(values.Get("page"))
-	looked := values.Get("q")
 	return Query{
-		Text: foreign.Line(strings.ToValidUTF8(looked[:min(len(looked), longest)], "")), Namespace: values.Get("namespace"), Source: values.Get("source"),
-		Phase: v1alpha1.Phase(values.Get("phase")), Reason: v1alpha1.Reason(values.Get("reason")), Page: number,
+		Text: words("q"), Namespace: words("namespace"), Source: words("source"),
+		Phase: v1alpha1.Phase(words("phase")), Reason: v1alpha1.Reason(words("reason")), Page: number,
 	}
 }
 
@@ -153,10 +156,7 @@ func (h *handler) items(r *http.Request, _ *people.Person, cut Cut) (func() *pag
 
 func choicesOf(cut Cut, query Query) choices {
 	offered := choices{Phases: phases}
-	for _, in := range cut.spaces {
-		if query.Namespace != "" && query.Namespace != in.name {
-			continue
-		}
+	for _, in := range cut.within(query.Namespace) {
 		for i := range in.sources {
 			offered.Sources = append(offered.Sources, in.sources[i].Name)
 		}

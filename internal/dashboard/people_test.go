@@ -38,7 +38,7 @@ func TestStrangersSeeNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withAuth, twoTenants()...)
 	for _, headers := range [][]string{nil, {"Authorization", "Bearer made-up"}, {"Authorization", "Basic x"}, {"Cookie", people.CookieName + "=made-up"}, {"Authorization", "Bearer " + strings.Repeat("x", 15_000)}} {
-		for _, path := range []string{"/", "/items", "/items/a/dead-a", "/sources", "/sources/a/press-a", "/events"} {
+		for _, path := range []string{"/", "/items", "/items/a/dead-a", "/sources", "/sources/a/press-a", "/providers", "/destinations", "/events"} {
 			got := w.ask(http.MethodGet, path, nil, headers...)
 			if got.Code != http.StatusUnauthorized {
 				t.Errorf("%s with %.40q: %d", path, headers, got.Code)
@@ -60,7 +60,10 @@ func TestAPersonSeesTheirNamespacesOnly(t *testing.T) {
 	for _, of := range []*world{w, alone} {
 		of.may["of-a"] = []string{"list feeditems a"}
 	}
-	for _, path := range []string{"/", "/items", "/items?q=dead", "/items?phase=Failed", "/items?namespace=b", "/items?source=press-b", "/sources", "/items/a/dead-a"} {
+	for _, path := range []string{
+		"/", "/items", "/items?q=dead", "/items?phase=Failed", "/items?namespace=b", "/items?source=press-b", "/items/a/dead-a",
+		"/sources", "/sources?namespace=b", "/sources?q=press", "/sources?page=2", "/providers", "/providers?q=gemini", "/destinations", "/destinations?namespace=b",
+	} {
 		got, want := w.see(path, bearer...), alone.see(path, bearer...)
 		got.lacks("press-b\"", "dead-b", "gemini-b", ">b<", "done-b")
 		clean := func(a answer) string { // what differs with each process

@@ -5,6 +5,7 @@ package postmemory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,30 +31,42 @@ type slowAPI struct {
 
 	mu                  sync.Mutex
 	now, most, requests int
+	fails               int // the request of this number
 }
 
-func (s *slowAPI) takes() {
+var errAway = errors.New("the API server is away")
+
+func (s *slowAPI) takes() error {
 	s.mu.Lock()
 	s.requests++
 	s.now++
 	s.most = max(s.most, s.now)
+	fails := s.requests == s.fails
 	s.mu.Unlock()
 	time.Sleep(time.Second)
 	s.mu.Lock()
 	s.now--
 	s.mu.Unlock()
+	if fails {
+		return errAway
+	}
+	return nil
 }
 
 func (s *slowAPI) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if _, is := object.(*v1alpha1.FeedItem); is {
-		s.takes()
+		if err := s.takes(); err != nil {
+			return err
+		}
 	}
 	return s.Reader.Get(ctx, key, object, options...)
 }
 
 func (s *slowAPI) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if _, is := list.(*v1alpha1.FeedItemList); is {
-		s.takes()
+		if err := s.takes(); err != nil {
+			return err
+		}
 	}
 	return s.Reader.List(ctx, list, options...)
 }
@@ -79,13 +93,7 @@ func TestItemsAreReadSeveralAtATime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				made := fake.NewClientBuilder().WithScheme(scheme)
-				if err := itemcache.Index(t.Context(), apitest.Indexes{ClientBuilder: made}); err != nil {
-					t.Fatal(err)
-				}
-				made.WithIndex(&v1alpha1.FeedItem{}, "spec.sourceRef.name", func(object client.Object) []string {
-					return []string{itemcache.AsItem(object).Spec.SourceRef.Name}
-				})
+				made := indexed(t, scheme)
 				all := 0
 				for namespace, destinations := range test.destinations {
 					for i := range sources * destinations {
@@ -132,6 +140,51 @@ func TestItemsAreReadSeveralAtATime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// R4.4, R3.14: where one of the requests fails, nothing is decided by what the others have answered: all are made again, and the places are free for that.
+func TestAReadThatFailsIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	scheme := apitest.Scheme()
+	for name, items := range map[string]int{"of single items": 9, "as a list": 40} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				made := indexed(t, scheme)
+				made.WithObjects(sourceOf("a", "news", "press"))
+				for i := range items {
+					made.WithObjects(begun("a", "news", fmt.Sprint("news-", i), "press"))
+				}
+				objects := made.Build()
+				api := &slowAPI{Reader: objects, fails: 1}
+				known := postmemory.NewMemories(clock.RealClock{}, objects, postmemory.MostPosts)
+				known.Live = api
+				press := types.NamespacedName{Namespace: "a", Name: "press"}
+				if err := known.Ask(t.Context(), press); !errors.Is(err, errAway) {
+					t.Errorf("it was read: %v", err)
+				}
+				began := time.Now()
+				if err := known.Ask(t.Context(), press); err != nil || time.Since(began) == 0 {
+					t.Errorf("it is not read again: %v", err)
+				}
+				if held := known.Reserved(); held != items {
+					t.Errorf("%d entries are held of %d that may have been posted", held, items)
+				}
+			})
+		})
+	}
+}
+
+// indexed is a client that can be made with objects, and lists items as the API server does.
+func indexed(t *testing.T, scheme *runtime.Scheme) *fake.ClientBuilder {
+	t.Helper()
+	made := fake.NewClientBuilder().WithScheme(scheme)
+	if err := itemcache.Index(t.Context(), apitest.Indexes{ClientBuilder: made}); err != nil {
+		t.Fatal(err)
+	}
+	return made.WithIndex(&v1alpha1.FeedItem{}, "spec.sourceRef.name", func(object client.Object) []string {
+		return []string{itemcache.AsItem(object).Spec.SourceRef.Name}
+	})
 }
 
 func sourceOf(namespace, name, to string) *v1alpha1.FeedSource {

@@ -189,53 +189,57 @@ func (m *Memories) readItems(ctx context.Context, unknown []unknownItems, each f
 	var one sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
-	read := func(source *v1alpha1.FeedSource, request func() ([]v1alpha1.FeedItem, error)) error {
-		items, err := m.inTurn(ctx, source.Namespace, request)
-		if err != nil {
-			return err
-		}
-		one.Lock()
-		defer one.Unlock()
-		for i := range items {
-			if items[i].Spec.SourceRef.UID == source.UID {
-				each(source, &items[i])
+	for _, of := range unknown {
+		take := func(items ...v1alpha1.FeedItem) {
+			one.Lock()
+			defer one.Unlock()
+			for i := range items {
+				if items[i].Spec.SourceRef.UID == of.source.UID {
+					each(of.source, &items[i])
+				}
 			}
 		}
-		return nil
-	}
-	for _, of := range unknown {
 		if of.listed() {
-			group.Go(func() error {
-				list := &v1alpha1.FeedItemList{}
-				for first := true; first || list.Continue != ""; first = false {
-					err := read(of.source, func() ([]v1alpha1.FeedItem, error) {
-						err := m.Live.List(ctx, list, client.InNamespace(of.source.Namespace), client.Limit(itemsOfPage), client.Continue(list.Continue),
-							client.MatchingFields{"spec.sourceRef.name": of.source.Name})
-						return list.Items, err
-					})
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			group.Go(func() error { return m.listItems(ctx, of.source, take) })
 			continue
 		}
 		for _, name := range of.names {
-			group.Go(func() error {
-				return read(of.source, func() ([]v1alpha1.FeedItem, error) {
-					item := make([]v1alpha1.FeedItem, 1)
-					err := m.Live.Get(ctx, name, &item[0])
-					return item, client.IgnoreNotFound(err) // then it is of no source
-				})
-			})
+			group.Go(func() error { return m.readItem(ctx, name, take) })
 		}
 	}
 	return group.Wait()
 }
 
+// listItems reads all items of a source.
+func (m *Memories) listItems(ctx context.Context, source *v1alpha1.FeedSource, take func(...v1alpha1.FeedItem)) error {
+	list := &v1alpha1.FeedItemList{}
+	for {
+		err := m.inTurn(ctx, source.Namespace, func() error {
+			return m.Live.List(ctx, list, client.InNamespace(source.Namespace), client.Limit(itemsOfPage), client.Continue(list.Continue),
+				client.MatchingFields{"spec.sourceRef.name": source.Name})
+		})
+		if err != nil {
+			return err
+		}
+		take(list.Items...)
+		if list.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// readItem reads one item, where it is still there.
+func (m *Memories) readItem(ctx context.Context, name client.ObjectKey, take func(...v1alpha1.FeedItem)) error {
+	var item v1alpha1.FeedItem
+	err := m.inTurn(ctx, name.Namespace, func() error { return m.Live.Get(ctx, name, &item) })
+	if err == nil {
+		take(item)
+	}
+	return client.IgnoreNotFound(err)
+}
+
 // inTurn makes a request for items when there is a place for one of a namespace.
-func (m *Memories) inTurn(ctx context.Context, namespace string, request func() ([]v1alpha1.FeedItem, error)) ([]v1alpha1.FeedItem, error) {
+func (m *Memories) inTurn(ctx context.Context, namespace string, request func() error) error {
 	m.mu.Lock()
 	if m.reads == nil {
 		m.reads = share.New(readsOfAll, readsAtOnce)
@@ -244,7 +248,7 @@ func (m *Memories) inTurn(ctx context.Context, namespace string, request func() 
 	m.mu.Unlock()
 	leave, err := reads.Take(ctx, namespace, math.MaxInt64)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer leave()
 	return request()

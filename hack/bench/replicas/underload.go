@@ -109,7 +109,8 @@ func handOverLoaded(ctx context.Context, p *rig.Plane, leave func(*pair) error, 
 	}
 	found := 0
 	err = rig.UntilSeldom(ctx, func(ctx context.Context) (bool, error) {
-		found, err = processed(ctx, p, []string{namespace})
+		now, err := processed(ctx, p, []string{namespace})
+		found = now
 		return found >= items, err
 	})
 	done.unfinished = max(items-found, found-items)
