@@ -145,13 +145,7 @@ func TestABatchThatAlwaysFailsIsGivenUp(t *testing.T) {
 	server := w.webhook()
 	answering(server, http.StatusServiceUnavailable)
 	w.batches(3, server, inBatches(3, time.Hour), retries(2))
-	items := w.untilItems("news", func(items []v1alpha1.FeedItem) error {
-		err := all(items, 3, inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonRetryLimitExceeded))
-		if err != nil {
-			w.clock.Step(time.Minute)
-		}
-		return err
-	})
+	items := w.untilSent(3, v1alpha1.PhaseFailed, v1alpha1.ReasonRetryLimitExceeded)
 	if server.Requests() != 3 || !strings.Contains(items[0].Status.Failure.Message, "503") {
 		t.Errorf("%d requests: %+v", server.Requests(), items[0].Status.Failure)
 	}

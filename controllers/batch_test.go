@@ -70,10 +70,11 @@ func (w *world) batches(n int, server *webhooktest.Server, change ...func(*v1alp
 // untilSent lets time pass until all items have ended, and returns them.
 func (w *world) untilSent(n int, phase v1alpha1.Phase, reason v1alpha1.Reason) []v1alpha1.FeedItem {
 	w.t.Helper()
-	checks := 0
+	still := stillness{}
 	return w.untilItems("news", func(items []v1alpha1.FeedItem) error {
 		err := all(items, n, inPhase(phase, reason))
-		if checks++; err != nil && checks%4 == 0 {
+		if err != nil && still.look(w, items) > 3 {
+			still.looks = 0
 			w.clock.Step(time.Minute)
 			w.lookAtBatches() // what waits for the machine's timers is not woken by the clock that was set
 		}

@@ -68,24 +68,17 @@ func TestNothingWaitsForADayBecauseTheClockWasBehindForAMoment(t *testing.T) {
 // the items for a while: on a busy machine they take their time.
 func (w *world) minutesPass(most int, source string, check func([]v1alpha1.FeedItem) error) {
 	w.t.Helper()
-	idle, minutes, before := 0, 0, ""
+	minutes, still := 0, stillness{}
 	await(w.t, func() error {
 		items, err := w.items(w.t.Context(), source)
 		if err == nil {
 			err = check(items)
 		}
-		now := ""
-		for i := range items {
-			now += items[i].ResourceVersion + " "
-		}
-		if idle++; now != before {
-			idle, before = 0, now
-		}
-		if err != nil && idle == 20 {
+		if err != nil && still.look(w, items) == 20 {
 			if minutes++; minutes > most {
 				w.t.Fatalf("after %d minutes: %v", most, err)
 			}
-			idle = 0
+			still.looks = 0
 			w.clock.Step(time.Minute)
 		}
 		if err != nil { // as long as time passes there is something to wait for

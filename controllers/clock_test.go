@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -89,6 +90,30 @@ func (w *world) untilUpToDate() {
 			})
 		}
 	}
+}
+
+// stillness is how often in a row a test that lets time pass has looked and found that nothing goes on: that no call of a destination is under
+// way, and that nothing was written since. A clock that goes on by how often the test has looked outruns, on a busy machine, what is being
+// done: an intent is written, and its time is over before the request is made.
+type stillness struct {
+	looks  int
+	before string
+}
+
+// look looks at the items of a source, and the destinations of its namespace, and returns how often nothing has gone on.
+func (s *stillness) look(w *world, items []v1alpha1.FeedItem) int {
+	w.t.Helper()
+	now := strings.Builder{}
+	for i := range items {
+		now.WriteString(items[i].ResourceVersion + " ")
+	}
+	for _, destination := range w.metadata(w.t.Context(), &v1alpha1.FeedDestinationList{}, w.namespace).Items {
+		now.WriteString(destination.ResourceVersion + " ")
+	}
+	if s.looks++; w.calls.Load() > 0 || now.String() != s.before {
+		s.looks, s.before = 0, now.String()
+	}
+	return s.looks
 }
 
 // metadata lists what the API server holds of a kind.

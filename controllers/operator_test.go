@@ -72,9 +72,12 @@ type world struct {
 	stop      func()
 	runs      atomic.Bool // the operator
 	out       *outbound.Client
-	impatient atomic.Bool         // calls of destinations end after a second, and not after the time their spec gives them
-	onCall    func(*http.Request) // sees each call of a destination before it is made
-	others    []string            // the namespaces that the operator works in beside its own
+	impatient atomic.Bool  // calls of destinations end after a second, and not after the time their spec gives them
+	calls     atomic.Int32 // of destinations, under way
+	// endlessPort is that of services whose calls go on after their time.
+	endlessPort atomic.Pointer[string]
+	onCall      func(*http.Request) // sees each call of a destination before it is made
+	others      []string            // the namespaces that the operator works in beside its own
 	// scripted are the clients of AIProviders, by name, that the test itself plays.
 	scripted map[string]provider.Provider
 	// inPlace is how failed calls are repeated: not at all, unless a test is about that.
@@ -109,7 +112,8 @@ func (w *world) providerOf(described *v1alpha1.AIProvider, credentials secrets.V
 	}
 	asking := func(model, endpoint string) modelapi.Config {
 		return modelapi.Config{
-			Model: model, Endpoint: endpoint, APIKey: credentials[secrets.KeyAPIKey], Transport: w.out.Transport(outbound.TransportOptions{}), Now: w.clock.Now,
+			Model: model, Endpoint: endpoint, APIKey: credentials[secrets.KeyAPIKey], Now: w.clock.Now,
+			Transport: endless{w, w.out.Transport(outbound.TransportOptions{})},
 		}
 	}
 	switch spec := described.Spec; {
@@ -126,11 +130,11 @@ func (w *world) providerOf(described *v1alpha1.AIProvider, credentials secrets.V
 // destinationOf makes the client of a FeedDestination.
 func (w *world) destinationOf(described *v1alpha1.FeedDestination, credentials secrets.Values) (destination.Destination, error) {
 	if described.Spec.Webhook != nil {
-		return connect.Webhook(described, credentials, w.clock.Now, impatience{w, w.out.Transport(connect.WayTo(described))})
+		return connect.Webhook(described, credentials, w.clock.Now, impatience{w, endless{w, w.out.Transport(connect.WayTo(described))}})
 	}
 	return mastodon.New(mastodon.Config{
 		Server: described.Spec.Mastodon.Server, AccessToken: credentials[secrets.KeyAccess],
-		Transport: impatience{w, w.out.Transport(connect.WayTo(described))}, Now: w.clock.Now,
+		Transport: impatience{w, endless{w, w.out.Transport(connect.WayTo(described))}}, Now: w.clock.Now,
 	})
 }
 
@@ -142,6 +146,8 @@ type impatience struct {
 }
 
 func (i impatience) RoundTrip(r *http.Request) (*http.Response, error) {
+	i.world.calls.Add(1)
+	defer i.world.calls.Add(-1)
 	if i.world.onCall != nil {
 		i.world.onCall(r)
 	}
@@ -151,6 +157,20 @@ func (i impatience) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 	context.AfterFunc(ctx, cancel) // not when this returns: the body is read after that
 	return i.next.RoundTrip(r.WithContext(ctx))
+}
+
+// endless has calls to a port go on after their time. What hangs there for good shows who waits for it, on however busy a machine: where calls
+// end by the machine's clock, they end too while somebody works who is slow.
+type endless struct {
+	world *world
+	next  http.RoundTripper
+}
+
+func (e endless) RoundTrip(r *http.Request) (*http.Response, error) {
+	if port := e.world.endlessPort.Load(); port != nil && r.URL.Port() == *port {
+		r = r.WithContext(context.WithoutCancel(r.Context()))
+	}
+	return e.next.RoundTrip(r)
 }
 
 // newWorld starts an operator in a namespace of its own.
