@@ -40,9 +40,11 @@ func keepHeapSmall() {
 // smallHeap is how large a heap may be, in bytes, that was not collected.
 const smallHeap = 64 << 20
 
-// growth returns by how much of what lives in it, in percent, the heap may grow until it is collected next.
+// growth returns by how much of what lives in it, in percent, the heap may grow until it is collected next. That is set anew when what is left of
+// a collection has been looked through, which takes seconds on a busy machine: until then a heap that fills at once grows by what held for
+// the small one. So it is never much.
 func growth(live uint64) int {
-	const usual, most = 50, 1000
+	const usual, most = 50, 200
 	if live >= smallHeap {
 		return usual
 	}
