@@ -145,6 +145,10 @@ func TestABatchThatAlwaysFailsIsGivenUp(t *testing.T) {
 	server := w.webhook()
 	answering(server, http.StatusServiceUnavailable)
 	w.batches(3, server, inBatches(3, time.Hour), retries(2))
+	for failed := int32(1); failed <= 2; failed++ {
+		w.clock.SetTime(w.untilBatchFailed(failed).NextRetryTime.Time)
+		w.lookAtBatches()
+	}
 	items := w.untilSent(3, v1alpha1.PhaseFailed, v1alpha1.ReasonRetryLimitExceeded)
 	if server.Requests() != 3 || !strings.Contains(items[0].Status.Failure.Message, "503") {
 		t.Errorf("%d requests: %+v", server.Requests(), items[0].Status.Failure)

@@ -40,6 +40,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/provider"
 	"github.com/feed-operator/feed-operator/internal/provider/anthropic"
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
@@ -176,6 +177,7 @@ func (e endless) RoundTrip(r *http.Request) (*http.Response, error) {
 // newWorld starts an operator in a namespace of its own.
 func newWorld(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
+	portion.Leave(t, left)
 	w := &world{
 		t: t, api: server, client: server.Client, namespace: server.Namespace(t),
 		builtin: extractive.New(), givenUp: &givenUp{},

@@ -59,6 +59,7 @@ func TestTheNumberOfShardsIsChangedWhileClocksAreSet(t *testing.T) {
 // R6.3: all Leases are deleted while two replicas work. Both go on with the shards that they have.
 func TestReplicasGoOnWhenTheirLeasesAreDeleted(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "internal/shardlease tries it in a time of its own")
 	c := newCountry(t)
 	first := c.worker(t, 4)
 	c.untilSpread(t, 4, 4)
@@ -234,6 +235,7 @@ func TestWhoseWatchesAreSilentTakesShardsAndPostsNothingAgain(t *testing.T) {
 // R4.4, R6.3: a shard comes back to the replica that has given it up a moment before, with posts that wait for another try. They are made, once.
 func TestAShardComesBackToWhoHasGivenItUp(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "TestShardsAreSpreadOverReplicasThatComeAndGo shows shards that change hands")
 	c := newCountry(t)
 	first := c.worker(t, 4)
 	c.untilSpread(t, 4, 4)
@@ -256,6 +258,7 @@ func TestAShardComesBackToWhoHasGivenItUp(t *testing.T) {
 // leaves no Lease.
 func TestAReplicaIsStoppedWhileShardsChangeHands(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "TestShardsAreSpreadOverReplicasThatComeAndGo shows either by itself")
 	c := newCountry(t)
 	first := c.worker(t, 4)
 	c.untilSpread(t, 4, 4)
@@ -286,6 +289,7 @@ func TestAReplicaIsStoppedWhileShardsChangeHands(t *testing.T) {
 // R4.4, R6.3: a second signal ends a replica at once, with calls under way. Its Leases run out, and what it had begun is not posted again.
 func TestASecondSignalEndsAReplicaAtOnce(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "the matrix of exactly-once shows a replica that ends at once")
 	c := newCountry(t)
 	first := c.worker(t, 4)
 	c.untilSpread(t, 4, 4)
@@ -311,6 +315,7 @@ func TestASecondSignalEndsAReplicaAtOnce(t *testing.T) {
 // R6.3: a replica is told to stop while the API server does not answer it. It ends all the same, and others go on when its Leases have run out.
 func TestAReplicaIsStoppedWhileTheAPIServerIsAway(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "TestADeposedLeaderDoesNotPost shows a replica that the API server does not answer")
 	c := newCountry(t)
 	first := c.worker(t, 4)
 	c.untilSpread(t, 4, 4)

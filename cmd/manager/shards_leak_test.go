@@ -24,6 +24,7 @@ import (
 // gauge of work. (What waited in a queue that was given up stays in workqueue_depth, which is not the operator's own: docs/metrics.md says so.)
 func TestNothingIsLeftOfShardsThatWereGivenUp(t *testing.T) {
 	t.Parallel()
+	portion.Whole(t, "it is the number of times that shows what is left")
 	const shards = 4
 	room := newNewsroom(t, counterparts[ignoresKeys])
 	room.addFeed(t)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -29,6 +30,24 @@ func Whole(t *testing.T, why string) {
 	if !isWhole() {
 		t.Skip("only with `make test-real`: " + why)
 	}
+}
+
+// Leave leaves a test, with all its parts, to `make test-real` if it is on a list: names of tests, one a line, with comments after #.
+func Leave(t *testing.T, list string) {
+	t.Helper()
+	if name, _, _ := strings.Cut(t.Name(), "/"); Leaves(list, name) {
+		Whole(t, "it is on the list of what is left to it")
+	}
+}
+
+// Leaves reports whether a test is on such a list.
+func Leaves(list, test string) bool {
+	for line := range strings.Lines(list) {
+		if strings.TrimSpace(line) == test {
+			return true
+		}
+	}
+	return false
 }
 
 // Draws has each property of a package be tried with n draws of rapid instead of a hundred; with `make test-real`, with all. It is for an init: the

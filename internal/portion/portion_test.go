@@ -65,3 +65,24 @@ func TestSomeVariantsAreAlwaysTheSame(t *testing.T) {
 		t.Error("the whole is not all")
 	}
 }
+
+// What is on a list is left, with its parts, and nothing else. Not parallel: it sets the environment.
+func TestWhatIsOnAListIsLeftToTheWhole(t *testing.T) {
+	const list = "# for its time\nTestOne\n\nTestTwo \n"
+	for name, want := range map[string]bool{"TestOne": true, "TestTwo": true, "TestTw": false, "TestTwoOfThem": false} {
+		if got := Leaves(list, name); got != want {
+			t.Errorf("%q is left: %t", name, got)
+		}
+	}
+	for portion, want := range map[string]bool{"": true, "whole": false} {
+		t.Setenv("TEST_PORTION", portion)
+		skipped := false
+		t.Run("a part of it", func(t *testing.T) {
+			defer func() { skipped = t.Skipped() }()
+			Leave(t, list+t.Name()[:len("TestWhatIsOnAListIsLeftToTheWhole")])
+		})
+		if skipped != want {
+			t.Errorf("with portion %q it was skipped: %t", portion, skipped)
+		}
+	}
+}
