@@ -4,6 +4,7 @@
 package controllers_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,9 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"runtime/pprof"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -255,16 +259,31 @@ func (w *world) start() {
 	w.manager = manager
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- manager.Start(ctx) }()
+	go pprof.Do(ctx, pprof.Labels("operator", w.namespace), func(ctx context.Context) { ended <- manager.Start(ctx) })
 	w.runs.Store(true)
 	w.stop = sync.OnceFunc(func() {
 		w.runs.Store(false)
 		cancel()
 		if err := <-ended; err != nil {
-			w.t.Errorf("operator: %v", err)
+			w.t.Errorf("operator: %v; at work are\n%s", err, atWork(w.namespace))
 		}
 	})
 	w.t.Cleanup(w.stop)
+}
+
+// atWork is what the operator of a namespace does, but for what only libraries do: where it does not end in time, that is what it waits for.
+func atWork(namespace string) string {
+	var profile bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		return err.Error()
+	}
+	var ours []string
+	for stack := range strings.SplitSeq(profile.String(), "\n\n") {
+		if strings.Contains(stack, strconv.Quote(namespace)) && strings.Contains(stack, "/feed-operator/internal/") {
+			ours = append(ours, stack)
+		}
+	}
+	return strings.Join(ours, "\n\n")
 }
 
 // restart stops the operator and starts another one.
