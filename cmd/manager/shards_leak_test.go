@@ -63,7 +63,7 @@ func TestNothingIsLeftOfShardsThatWereGivenUp(t *testing.T) {
 		}
 		pass(2 * shards)
 		before := goroutinesOf(t, label)
-		pass(portion.Of(200, 24))
+		pass(200)
 		apitest.Eventually(t, func(context.Context) error { //nolint:contextcheck // it waits as long as the test may
 			if now := goroutinesOf(t, label); now > before+5 { // connections to the API server come and go
 				return fmt.Errorf("%d goroutines, and before there were %d", now, before)
