@@ -50,7 +50,7 @@ func TestAReplicaGoesInTheMidstOfManyItems(t *testing.T) {
 			flags := []string{"--leader-elect", "--leader-election-namespace=" + room.namespace, "--requests-per-host=1000"}
 			first := room.observed(t, flags...)
 			room.untilReady(t, metav1.ConditionTrue)
-			stop := room.keep(t, flags...)
+			other := keepWith(t, server.Kubeconfig, room.namespace, append(flags, "--allow-http")...)
 			room.openMany(t, items)
 
 			cue.await(t, cue.reached)
@@ -69,7 +69,7 @@ func TestAReplicaGoesInTheMidstOfManyItems(t *testing.T) {
 				t.Error("the log of an orderly stop has errors")
 			}
 			room.untilProcessed(t)
-			stop()
+			other.end(t, syscall.SIGTERM)
 			room.checkAll(t, cue)
 		})
 	}
@@ -148,41 +148,6 @@ func (c *cue) await(t *testing.T, event <-chan struct{}) {
 	case <-time.After(patience):
 		t.Fatalf("waited %s in vain for the next post", patience)
 	}
-}
-
-// keep has a manager run, and starts it again when it ends by itself, as the kubelet does: on a machine that has no time for it, it may lose its Lease.
-func (n *newsroom) keep(t *testing.T, flags ...string) (stop func()) {
-	t.Helper()
-	kubeconfig, over, ended := kubeconfigFile(t, server.Kubeconfig), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			p, err := launch(kubeconfig, n.namespace, append(flags, "--allow-http")...)
-			if err != nil {
-				t.Errorf("start a manager: %v", err)
-				return
-			}
-			select {
-			case <-p.gone:
-				t.Logf("a manager has ended by itself: %v", p.err)
-			case <-over:
-				_ = p.command.Process.Signal(syscall.SIGTERM)
-				select {
-				case <-p.gone:
-				case <-time.After(patience):
-					t.Errorf("manager %d is still there after %s", p.command.Process.Pid, patience)
-				}
-				p.kill()
-				return
-			}
-		}
-	}()
-	stop = sync.OnceFunc(func() {
-		close(over)
-		<-ended
-	})
-	t.Cleanup(stop)
-	return stop
 }
 
 // holder is who holds the Lease of the newsroom's shard; empty for nobody.

@@ -26,7 +26,7 @@ import (
 // writes.
 func TestMetricsAreForWhoMayGetThem(t *testing.T) {
 	t.Parallel()
-	namespace, address := server.Namespace(t), freeAddress(t)
+	namespace, address := server.Namespace(t), apitest.FreeAddress(t)
 	start(t, namespace, "--metrics-bind-address="+address, "--metrics-auth")
 	anyone, scraper := tokenOf(t, namespace, "anyone"), tokenOf(t, namespace, "scraper")
 	binding := &rbacv1.ClusterRoleBinding{

@@ -18,11 +18,16 @@ import (
 
 // process is a running manager.
 type process struct {
-	command *exec.Cmd
-	said    *journal
-	// gone is closed when the process has ended, with err as its exit.
+	said *journal
+	// gone is closed when the process has ended, with err as its exit. One that is kept is gone when it was told to end.
 	gone chan struct{}
 	err  error
+
+	mu      sync.Mutex
+	command *exec.Cmd
+	told    bool // a signal was sent
+	kept    bool
+	ends    []error // of one that is kept, each time that it ended by itself
 }
 
 // start runs the manager as a process of its own, for one namespace.
@@ -34,14 +39,35 @@ func start(t *testing.T, namespace string, flags ...string) *process {
 // startWith runs a manager that reaches the API server by a kubeconfig. It ends with the test.
 func startWith(t *testing.T, kubeconfig []byte, namespace string, flags ...string) *process {
 	t.Helper()
-	p, err := launch(kubeconfigFile(t, kubeconfig), namespace, flags...)
+	return startCommand(t, kubeconfig, false, namespace, flags...)
+}
+
+// keepWith is startWith for one that is started again when it ends by itself, as the kubelet does it: on a machine that has no time for it, it may lose its Lease.
+func keepWith(t *testing.T, kubeconfig []byte, namespace string, flags ...string) *process {
+	t.Helper()
+	return startCommand(t, kubeconfig, true, namespace, flags...)
+}
+
+func startCommand(t *testing.T, kubeconfig []byte, kept bool, namespace string, flags ...string) *process {
+	t.Helper()
+	p, err := launchKept(kubeconfigFile(t, kubeconfig), kept, namespace, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		select {
+		case <-p.gone:
+			if t.Failed() && !p.told {
+				t.Logf("manager %d has ended by itself: %v", p.pid(), p.err)
+			}
+		default:
+		}
 		p.kill()
+		for _, err := range p.ends {
+			t.Logf("manager %d was started again after one that ended by itself: %v", p.pid(), err)
+		}
 		if t.Failed() {
-			t.Logf("manager %d said:\n%s", p.command.Process.Pid, p.said)
+			t.Logf("manager %d said:\n%s", p.pid(), p.said)
 		}
 	})
 	return p
@@ -57,40 +83,75 @@ func kubeconfigFile(t *testing.T, kubeconfig []byte) string {
 	return file
 }
 
+// mostRestarts is how often a process that is kept is started again: one that ends more often has another reason than a busy machine.
+const mostRestarts = 5
+
 // launch starts a manager that reaches the API server by the kubeconfig in a file. Kill it.
 func launch(kubeconfigFile, namespace string, flags ...string) (*process, error) {
+	return launchKept(kubeconfigFile, false, namespace, flags...)
+}
+
+func launchKept(kubeconfigFile string, kept bool, namespace string, flags ...string) (*process, error) {
 	flags = append([]string{
 		"--kubeconfig=" + kubeconfigFile, "--namespace=" + namespace, "--allow-cidr=127.0.0.0/8",
 		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--feeds-bind-address=0", "--dashboard-bind-address=0",
 		"--workers=8", "--poll-workers=2",
 	}, flags...)
-	p := &process{
-		command: exec.CommandContext(context.Background(), binary, flags...),
-		said:    &journal{changed: make(chan struct{})},
-		gone:    make(chan struct{}),
-	}
-	p.command.Env = append(os.Environ(), "GOMAXPROCS=2") // many run at the same time
-	p.command.Stdout, p.command.Stderr = p.said, p.said
-	if err := p.command.Start(); err != nil {
+	p := &process{said: &journal{changed: make(chan struct{})}, gone: make(chan struct{}), kept: kept}
+	if err := p.begin(flags); err != nil {
 		return nil, err
 	}
 	go func() {
-		p.err = p.command.Wait()
-		close(p.gone)
+		defer close(p.gone)
+		for p.err = p.command.Wait(); p.again(flags); p.err = p.command.Wait() {
+		}
 	}()
 	return p, nil
 }
 
+// begin starts the program.
+func (p *process) begin(flags []string) error {
+	p.command = exec.CommandContext(context.Background(), binary, flags...)
+	p.command.Env = append(os.Environ(), "GOMAXPROCS=2") // many run at the same time
+	p.command.Stdout, p.command.Stderr = p.said, p.said
+	return p.command.Start()
+}
+
+// again starts one that is kept again, if it has ended by itself.
+func (p *process) again(flags []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.kept || p.told || p.err == nil || len(p.ends) == mostRestarts {
+		return false
+	}
+	p.ends = append(p.ends, p.err)
+	return p.begin(flags) == nil
+}
+
+func (p *process) pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.command.Process.Pid
+}
+
+// send sends a signal. It is not started again then.
+func (p *process) send(signal syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = true
+	return p.command.Process.Signal(signal)
+}
+
 // kill ends the process, also one that is frozen or has ended, and waits for it to be gone.
 func (p *process) kill() {
-	_ = p.command.Process.Kill()
+	_ = p.send(syscall.SIGKILL)
 	<-p.gone
 }
 
 // signal sends a signal.
 func (p *process) signal(t *testing.T, signal syscall.Signal) {
 	t.Helper()
-	if err := p.command.Process.Signal(signal); err != nil {
+	if err := p.send(signal); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,7 +162,7 @@ func (p *process) wait(t *testing.T) error {
 	select {
 	case <-p.gone:
 	case <-time.After(patience):
-		t.Fatalf("manager %d is still there after %s", p.command.Process.Pid, patience)
+		t.Fatalf("manager %d is still there after %s", p.pid(), patience)
 	}
 	return p.err
 }

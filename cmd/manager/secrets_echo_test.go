@@ -148,7 +148,7 @@ func TestWhatOthersRepeatIsNotRepeated(t *testing.T) {
 		account.Spec.Mastodon = &v1alpha1.MastodonDestination{Server: at, SecretRef: v1alpha1.SecretReference{Name: "press"}}
 		create(account)
 	}
-	metrics, feeds := freeAddress(t), freeAddress(t)
+	metrics, feeds := apitest.FreeAddress(t), apitest.FreeAddress(t)
 	manager := start(t, namespace, "--allow-http", "--metrics-bind-address="+metrics, "--feeds-bind-address="+feeds, "--zap-log-level=5")
 	for _, name := range []string{"press", "echo"} {
 		await(t, &v1alpha1.FeedDestinationList{}, namespace, name+" is ready", func(d *v1alpha1.FeedDestination) bool {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -140,7 +139,7 @@ func TestNoSecretIsPutOut(t *testing.T) {
 	create(account)
 	services = append(services, account)
 
-	metrics := freeAddress(t)
+	metrics := apitest.FreeAddress(t)
 	manager := start(t, namespace, "--allow-http", "--metrics-bind-address="+metrics, "--zap-log-level=5")
 	await(t, &v1alpha1.FeedDestinationList{}, namespace, "the destination is ready", func(d *v1alpha1.FeedDestination) bool {
 		return meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionReady)
@@ -227,18 +226,6 @@ func allThatIsPutOut(t *testing.T, namespace string, manager *process, metrics s
 		}
 	}
 	return putOut
-}
-
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	var listen net.ListenConfig
-	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // fetch returns what is served at a URL, as soon as it is.

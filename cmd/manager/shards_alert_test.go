@@ -136,8 +136,8 @@ func TestAShardThatNobodyHoldsAlerts(t *testing.T) {
 	})
 	var replicas fleet
 	for range 2 {
-		address := freeAddress(t)
-		c.worker(t, 4, "--metrics-bind-address="+address)
+		address := apitest.FreeAddress(t)
+		c.kept(t, 4, "--metrics-bind-address="+address)
 		replicas = append(replicas, address)
 	}
 	replicas.untilHeld(t, 3)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 )
 
@@ -17,8 +18,8 @@ func TestWhoStandsByServesFeedsPageAndMetrics(t *testing.T) {
 	type replica struct{ feeds, page, metrics string }
 	var replicas []replica
 	for range 2 {
-		r := replica{freeAddress(t), freeAddress(t), freeAddress(t)}
-		start(t, namespace, "--leader-elect", "--leader-election-namespace="+namespace,
+		r := replica{apitest.FreeAddress(t), apitest.FreeAddress(t), apitest.FreeAddress(t)}
+		keepWith(t, server.Kubeconfig, namespace, "--leader-elect", "--leader-election-namespace="+namespace,
 			"--feeds-bind-address="+r.feeds, "--dashboard-bind-address="+r.page, "--metrics-bind-address="+r.metrics)
 		replicas = append(replicas, r)
 	}

@@ -133,7 +133,7 @@ func newHousehold(t *testing.T, theirs holdings, token string, texts []string) *
 	poisoned.Spec.URL = web.FeedURL() + "?token=https://&key=" + url.QueryEscape(h.web.URL)
 	create(h.neighbour, "poisoned", poisoned)
 
-	h.feeds = freeAddress(t)
+	h.feeds = apitest.FreeAddress(t)
 	startWith(t, kubeconfigOf(t, token), h.neighbour, "--namespace="+h.tenant, "--allow-http", "--feeds-bind-address="+h.feeds)
 	ready := func(conditions []metav1.Condition) bool {
 		return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady)

@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -111,7 +110,7 @@ func run(t *testing.T, program string, installation map[string]*unstructured.Uns
 	var deployment appsv1.Deployment
 	only(t, installation, "Deployment", &deployment)
 	pod := deployment.Spec.Template.Spec
-	o := &operator{user: "system:serviceaccount:" + home + ":" + pod.ServiceAccountName, metrics: freeAddress(t)}
+	o := &operator{user: "system:serviceaccount:" + home + ":" + pod.ServiceAccountName, metrics: apitest.FreeAddress(t)}
 
 	config, err := clientcmd.Load(server.Kubeconfig)
 	if err != nil {
@@ -175,14 +174,4 @@ func kubectl(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), filepath.Join(server.Assets, "kubectl"), append(arguments, "--kubeconfig="+kubeconfig(t))...).CombinedOutput()
 	return string(out), err
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }

@@ -1,0 +1,32 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apitest
+
+import (
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+)
+
+// addresses is how many addresses were given out.
+var addresses atomic.Uint32
+
+// FreeAddress returns an address of the loopback interface on which a program can be told to listen. A port that was free a moment ago may be given to anybody
+// before the program has it; so the host is one that nobody else asks for, by the number of this process, where the system has more than one (Linux).
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	pid, n := os.Getpid(), addresses.Add(1)
+	hosts := []net.IP{net.IPv4(127, byte(64+(pid>>8)%128), byte(pid), byte(1+n%250)), net.IPv4(127, 0, 0, 1)}
+	var err error
+	for _, host := range hosts {
+		var listener net.Listener
+		if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(host.String(), "0")); err == nil {
+			defer func() { _ = listener.Close() }()
+			return listener.Addr().String()
+		}
+	}
+	t.Fatal(err)
+	return ""
+}
