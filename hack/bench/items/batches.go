@@ -91,7 +91,7 @@ func sendWaiting(ctx context.Context, p *rig.Plane, items int, delay time.Durati
 	if err := p.Client.Create(ctx, destination); err != nil {
 		return sent, err
 	}
-	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost)
+	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost...)
 	if err != nil {
 		return sent, err
 	}

@@ -40,7 +40,7 @@ func Computation(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, 
 	if err != nil {
 		return nil, err
 	}
-	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost)
+	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost...)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func Memory(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error
 		return nil, err
 	}
 
-	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost)
+	manager, err := rig.StartManager(ctx, p, namespace, rig.FeedsOnOneHost...)
 	if err != nil {
 		return nil, err
 	}

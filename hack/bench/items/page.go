@@ -46,7 +46,7 @@ func Page(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) 
 	if err := populate(ctx, p, feeds, namespace, pageSources, items/pageSources); err != nil {
 		return nil, err
 	}
-	manager, err := rig.StartManagerUnviewed(ctx, p, namespace, rig.FeedsOnOneHost)
+	manager, err := rig.StartManagerUnviewed(ctx, p, namespace, rig.FeedsOnOneHost...)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,7 @@ import (
 
 // elected are the flags of a replica.
 func elected(leases string, shards int) []string {
-	return []string{
-		"--leader-elect", "--leader-election-namespace=" + leases, fmt.Sprintf("--shards=%d", shards), rig.FeedsOnOneHost,
-	}
+	return append([]string{"--leader-elect", "--leader-election-namespace=" + leases, fmt.Sprintf("--shards=%d", shards)}, rig.FeedsOnOneHost...)
 }
 
 // holders are the replicas that hold shards, with how many each holds.

@@ -34,8 +34,8 @@ const (
 	requestsPerHost = 1000
 )
 
-// FeedsOnOneHost is the flag that lets the operator's program poll Feeds as the operator in this process does.
-var FeedsOnOneHost = fmt.Sprintf("--requests-per-host=%d", requestsPerHost)
+// FeedsOnOneHost is the flags that let the operator's program poll Feeds as the operator in this process does: many at once, and one right after the other.
+var FeedsOnOneHost = []string{fmt.Sprintf("--requests-per-host=%d", requestsPerHost), "--host-interval=0"}
 
 // loopback is all that the operator may reach, beside the public addresses that nothing here names.
 var loopback = netip.MustParsePrefix("127.0.0.0/8")
