@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // database is the etcd of a cluster of its own, spoken to by its JSON gateway
@@ -29,6 +30,7 @@ type database struct {
 // smallCluster starts an API server of its own, whose etcd takes 16 MiB.
 func smallCluster(t *testing.T) (*database, *apitest.Server) {
 	t.Helper()
+	portion.Leave(t, left) // before an API server of its own is started
 	etcd := &envtest.Etcd{}
 	etcd.Configure().Set("quota-backend-bytes", fmt.Sprint(16<<20))
 	environment := &envtest.Environment{

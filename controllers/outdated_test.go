@@ -23,6 +23,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // at has a world begin at an API server of its own.
@@ -64,6 +65,7 @@ func (w *world) outdatedEvents(name string) (count int) {
 // goes on by itself once they are updated.
 func TestAnOperatorNewerThanItsCRDsBeginsNothing(t *testing.T) {
 	t.Parallel()
+	portion.Leave(t, left) // before an API server of its own is started
 	api := apitest.StartOlder(t, apitest.Without{
 		"FeedItem":   {"status.deliveries[].notAfter", "status.summary.text"},
 		"AIProvider": {"status.tokensToday"},
@@ -119,6 +121,7 @@ func TestAnOperatorNewerThanItsCRDsBeginsNothing(t *testing.T) {
 // refused whole, and not made without its end. What was paid for is written down all the same.
 func TestAClaimThatWouldLoseAFieldIsNoClaim(t *testing.T) {
 	t.Parallel()
+	portion.Leave(t, left) // before an API server of its own is started
 	api := apitest.StartOlder(t, nil)
 	w := newWorld(t, at(api))
 	press := w.mastodon()

@@ -28,6 +28,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // firstRelease has the CustomResourceDefinitions of the first version of the operator that posts, and objects that it has written.
@@ -48,6 +49,7 @@ type olden struct {
 // newOlden makes the objects. The operator of the world stands still until they are there and upgrade is called.
 func newOlden(t *testing.T) *olden {
 	t.Helper()
+	portion.Leave(t, left) // before an API server of its own is started
 	w := newWorld(t, at(apitest.StartFrom(t, firstRelease+"/crds")))
 	w.stop()
 	o := &olden{

@@ -34,6 +34,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/itemcontent"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // holdings are the secrets of one tenant, one for each place that a secret can be in.
@@ -335,7 +336,7 @@ func TestWhatATenantSeesDoesNotDependOnTheSecretsOfOthers(t *testing.T) {
 	texts := guesses(append(named.all(), "https://news.example.org")...)
 	texts = append(texts, token, token[:40], token[:200]+"…", token[:200], token[:600], token[:600]+"…")
 	slices.Sort(texts)
-	texts = slices.Compact(texts)
+	texts = portion.SomeOf(slices.Compact(texts), 40)
 
 	seen := make([]map[string]string, 2)
 	t.Run("each household", func(t *testing.T) {
