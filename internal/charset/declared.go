@@ -4,6 +4,7 @@
 package charset
 
 import (
+	"bytes"
 	"mime"
 	"regexp"
 	"slices"
@@ -30,9 +31,27 @@ const (
 
 var (
 	// The first element of a document may be something else: a warning of the server's software, or a comment.
-	xmlDeclaration = regexp.MustCompile(`^[^>]{0,512}?<\?xml[^>]{0,512}?encoding\s*=\s*["']\s*([A-Za-z0-9._:-]{1,40})`)
-	metaElement    = regexp.MustCompile(`(?i)<meta\s[^>]{0,512}?charset\s*=\s*["']?\s*([a-z0-9_:.\-]{1,40})`)
+	xmlDeclaration = form{"<?xml", regexp.MustCompile(`^[^>]{0,512}?<\?xml[^>]{0,512}?encoding\s*=\s*["']\s*([A-Za-z0-9._:-]{1,40})`)}
+	metaElement    = form{"<meta", regexp.MustCompile(`(?i)<meta\s[^>]{0,512}?charset\s*=\s*["']?\s*([a-z0-9_:.\-]{1,40})`)}
 )
+
+// form is how a character set is declared. The expression is tried only where its markup is: to be tried takes it tens of kilobytes.
+type form struct {
+	markup     string
+	expression *regexp.Regexp
+}
+
+func (f *form) find(text []byte) [][]byte {
+	for rest := text; ; rest = rest[1:] {
+		at := bytes.IndexByte(rest, '<')
+		if at < 0 {
+			return nil
+		}
+		if rest = rest[at:]; len(rest) >= len(f.markup) && strings.EqualFold(string(rest[:len(f.markup)]), f.markup) {
+			return f.expression.FindSubmatch(text)
+		}
+	}
+}
 
 // maxPrologue is how far into a page a declaration is looked for. Browsers look at 1 KiB, but pages with a long
 // head exist.
@@ -49,8 +68,8 @@ func declarations(body []byte, contentType string) []declaration {
 		}
 	}
 	prologue := body[:min(len(body), maxPrologue)]
-	for _, form := range []*regexp.Regexp{xmlDeclaration, metaElement} {
-		if match := form.FindSubmatch(prologue); match != nil {
+	for _, form := range []*form{&xmlDeclaration, &metaElement} {
+		if match := form.find(prologue); match != nil {
 			// A declaration that could be read as ASCII is not in UTF-16.
 			add(string(match[1]), func(found declaration) bool { return !found.isWide() })
 		}

@@ -51,11 +51,19 @@ func plainLine(text string, limit int) string {
 
 // PlainText does the same, and keeps lines and paragraphs.
 func PlainText(text string, limit int) string {
-	text = spaces.ReplaceAllString(harmless(text, limit), " ")
-	text = emptyLines.ReplaceAllString(text, "\n\n")
+	text = harmless(text, limit)
+	if strings.Contains(text, "  ") || strings.ContainsFunc(text, isOtherSpace) {
+		text = spaces.ReplaceAllString(text, " ")
+	}
+	if strings.Contains(text, "\n") {
+		text = emptyLines.ReplaceAllString(text, "\n\n")
+	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, " \n", "\n"), "\n ", "\n")
 	return unlinked(strings.TrimSpace(text))
 }
+
+// isOtherSpace reports whether spaces are to become plain ones.
+func isOtherSpace(r rune) bool { return r == '\t' || r > ' ' && unicode.In(r, unicode.Z) }
 
 // oneLine puts text on one line with single spaces.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -116,7 +116,10 @@ func Title(title string) string {
 			return ""
 		})
 	}
-	return Line(reference.ReplaceAllStringFunc(title, html.UnescapeString))
+	if strings.ContainsRune(title, '&') {
+		title = reference.ReplaceAllStringFunc(title, html.UnescapeString)
+	}
+	return Line(title)
 }
 
 // Printable drops control characters other than white space.

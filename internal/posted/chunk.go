@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -47,6 +48,9 @@ type record struct {
 
 func (r *record) post() Post { return Post{URL: r.url, Time: time.Unix(r.at, 0).UTC()} }
 
+// writers are those that pack; each has nearly a megabyte.
+var writers = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+
 // encode packs posts: base64 of a version and of gzip over their number, their masks, times, keys and URLs.
 func encode(records []record) string {
 	var packed bytes.Buffer
@@ -71,7 +75,9 @@ func encode(records []record) string {
 		raw = binary.AppendUvarint(raw, uint64(len(records[i].url)))
 		raw = append(raw, records[i].url...)
 	}
-	writer := gzip.NewWriter(&packed)
+	writer := writers.Get().(*gzip.Writer)
+	defer writers.Put(writer)
+	writer.Reset(&packed)
 	_, _ = writer.Write(raw) // into memory
 	_ = writer.Close()
 	return base64.StdEncoding.EncodeToString(packed.Bytes())
