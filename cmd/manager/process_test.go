@@ -103,7 +103,10 @@ func launchKept(kubeconfigFile string, kept bool, namespace string, flags ...str
 	}
 	go func() {
 		defer close(p.gone)
-		for p.err = p.command.Wait(); p.again(flags); p.err = p.command.Wait() {
+		for {
+			if p.err = p.command.Wait(); !p.again(flags) {
+				return
+			}
 		}
 	}()
 	return p, nil

@@ -4,6 +4,7 @@
 package apitest
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"sync/atomic"
@@ -18,11 +19,10 @@ var addresses atomic.Uint32
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	pid, n := os.Getpid(), addresses.Add(1)
-	hosts := []net.IP{net.IPv4(127, byte(64+(pid>>8)%128), byte(pid), byte(1+n%250)), net.IPv4(127, 0, 0, 1)}
 	var err error
-	for _, host := range hosts {
+	for _, host := range []string{fmt.Sprintf("127.%d.%d.%d", 64+(pid>>8)%128, pid%256, 1+n%250), "127.0.0.1"} {
 		var listener net.Listener
-		if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(host.String(), "0")); err == nil {
+		if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0")); err == nil {
 			defer func() { _ = listener.Close() }()
 			return listener.Addr().String()
 		}
