@@ -120,15 +120,22 @@ func (p *process) begin(flags []string) error {
 	return p.command.Start()
 }
 
-// again starts one that is kept again, if it has ended by itself.
+// again starts one that is kept again, if it has ended by itself with an error that it says; not one that has panicked or was killed.
 func (p *process) again(flags []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.kept || p.told || p.err == nil || len(p.ends) == mostRestarts {
+	if !p.kept || p.told || p.command.ProcessState.ExitCode() != 1 || len(p.ends) == mostRestarts {
 		return false
 	}
 	p.ends = append(p.ends, p.err)
 	return p.begin(flags) == nil
+}
+
+// restarts is how often it was started again.
+func (p *process) restarts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.ends)
 }
 
 func (p *process) pid() int {
