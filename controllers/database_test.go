@@ -33,17 +33,16 @@ func smallCluster(t *testing.T) (*database, *apitest.Server) {
 	portion.Leave(t, left) // before an API server of its own is started
 	etcd := &envtest.Etcd{}
 	etcd.Configure().Set("quota-backend-bytes", fmt.Sprint(16<<20))
-	environment := &envtest.Environment{
-		BinaryAssetsDirectory: server.Assets,
-		CRDDirectoryPaths:     []string{filepath.Join(apitest.ModuleRoot(t), "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: apitest.StartTimeout,
-	}
+	environment := &envtest.Environment{BinaryAssetsDirectory: server.Assets}
 	environment.ControlPlane.Etcd = etcd
-	config, err := environment.Start()
+	t.Cleanup(func() { _ = environment.Stop() })
+	config, err := apitest.Launch(environment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = environment.Stop() })
+	if _, err := apitest.InstallKinds(config, filepath.Join(apitest.ModuleRoot(t), "config", "crd", "bases")); err != nil {
+		t.Fatal(err)
+	}
 	config.QPS = -1
 	direct, err := client.NewWithWatch(config, client.Options{Scheme: apitest.Scheme()})
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/portion"
@@ -150,7 +149,7 @@ func namespace(t *testing.T, name string) {
 func withMonitoring(t *testing.T) {
 	t.Helper()
 	folder := tooltest.Need(t, "monitoring-crds")
-	if _, err := envtest.InstallCRDs(server.Config, envtest.CRDInstallOptions{Paths: []string{folder}, ErrorIfPathMissing: true}); err != nil {
+	if _, err := apitest.InstallKinds(server.Config, folder); err != nil {
 		t.Fatal(err)
 	}
 }

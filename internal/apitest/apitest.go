@@ -63,9 +63,6 @@ type Server struct {
 // parallel is how many tests run at the same time if nobody says otherwise: most of them wait, most of the time.
 const parallel = 16
 
-// StartTimeout is how long an API server may take to start: some start while many tests run.
-const StartTimeout = 2 * time.Minute
-
 // moreMemory is GOGC of the tests and of the API server: they take memory rather than time.
 const moreMemory = 400
 
@@ -87,18 +84,17 @@ func RunAtOnce(m *testing.M, into **Server, tests int) int {
 	if err != nil {
 		return complain(err)
 	}
-	environment := &envtest.Environment{
-		BinaryAssetsDirectory: assets,
-		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: StartTimeout,
-	}
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
 	// What a server does for its own sake is left out.
 	environment.ControlPlane.GetAPIServer().Configure().Set("enable-priority-and-fairness", "false").Set("profiling", "false")
+	defer func() { _ = environment.Stop() }()
 	config, err := startWith(environment, map[string]string{"GOGC": strconv.Itoa(moreMemory)})
 	if err != nil {
 		return complain(err)
 	}
-	defer func() { _ = environment.Stop() }()
+	if _, err := InstallKinds(config, filepath.Join(root, definitions)); err != nil {
+		return complain(err)
+	}
 	config.QPS = -1
 	direct, err := client.NewWithWatch(config, client.Options{Scheme: Scheme()})
 	if err != nil {
@@ -123,7 +119,7 @@ func startWith(environment *envtest.Environment, variables map[string]string) (*
 			}
 		}()
 	}
-	return environment.Start()
+	return Launch(environment)
 }
 
 // Scheme holds the operator's kinds and those of Kubernetes. All tests have the same; nobody adds to it.

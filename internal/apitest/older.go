@@ -47,12 +47,12 @@ func startEmpty(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: StartTimeout}
-	config, err := environment.Start()
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
+	t.Cleanup(func() { _ = environment.Stop() })
+	config, err := Launch(environment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = environment.Stop() })
 	config.QPS = -1
 	direct, err := client.NewWithWatch(config, client.Options{Scheme: Scheme()})
 	if err != nil {
@@ -64,19 +64,18 @@ func startEmpty(t *testing.T) *Server {
 // InstallFrom replaces the CustomResourceDefinitions by those of a folder, as StartFrom does, and returns when the API server works by them and reports it.
 func (s *Server) InstallFrom(t *testing.T, folder string) {
 	t.Helper()
-	options := envtest.CRDInstallOptions{Paths: []string{folder}, ErrorIfPathMissing: true}
-	installed, err := envtest.InstallCRDs(s.Config, options)
+	installed, err := InstallKinds(s.Config, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.untilPublished(t, len(installed))
+	s.untilPublished(t, installed)
 }
 
 // Install replaces the CustomResourceDefinitions by those of this version, but for some fields, and returns when the API
 // server works by them and reports it.
 func (s *Server) Install(t *testing.T, without Without) {
 	t.Helper()
-	options := envtest.CRDInstallOptions{Paths: []string{filepath.Join(ModuleRoot(t), "config", "crd", "bases")}, ErrorIfPathMissing: true}
+	options := envtest.CRDInstallOptions{Paths: []string{filepath.Join(ModuleRoot(t), definitions)}, ErrorIfPathMissing: true}
 	if err := envtest.ReadCRDFiles(&options); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func (s *Server) Install(t *testing.T, without Without) {
 			}
 		}
 	}
-	if _, err := envtest.InstallCRDs(s.Config, options); err != nil {
+	if _, err := install(s.Config, options); err != nil {
 		t.Fatal(err)
 	}
 	s.untilPublished(t, len(without))
