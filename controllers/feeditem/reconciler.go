@@ -62,6 +62,11 @@ type Reconciler struct {
 
 // Reconcile looks at what is recorded of an item, and does the first thing that is missing.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	select {
+	case <-r.Schedule.Opened(): // who goes first is known then
+	case <-ctx.Done():
+		return ctrl.Result{}, nil
+	}
 	turn := r.Schedule.Enter(queue.Key(queue.ItemKey, request.NamespacedName))
 	defer turn.Leave()
 
@@ -179,11 +184,8 @@ func (r *Reconciler) begin(ctx context.Context, turn *schedule.Turn, item *v1alp
 }
 
 // mayWork takes a place for the work on an item; without one the item is parked, and so it is while nothing can be written on it,
-// but for the one that is to find out. Before the schedule is open, items wait in the lines of what they need, for the order.
+// but for the one that is to find out.
 func (r *Reconciler) mayWork(turn *schedule.Turn, item *v1alpha1.FeedItem) (try itemwrites.Probe, granted bool) {
-	if !r.Schedule.IsOpen() {
-		return nil, true
-	}
 	if r.Writes.Held(item.Namespace) {
 		var taken []*schedule.Ticket
 		if taken, granted = turn.AcquireAll(r.Writes.Rank(item), itemwrites.ProbeNeeds(item)...); granted {

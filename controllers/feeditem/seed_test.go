@@ -5,7 +5,9 @@ package feeditem
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +16,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
@@ -80,9 +84,10 @@ func TestAStartLetsTheOldestThroughFirst(t *testing.T) {
 				},
 				Synced: func(context.Context) bool { return true },
 			}
-			if err := seeder.Start(t.Context()); err != nil || !plan.IsOpen() {
-				t.Fatalf("open: %t (%v)", plan.IsOpen(), err)
+			if err := seeder.Start(t.Context()); err != nil {
+				t.Fatal(err)
 			}
+			<-plan.Opened()
 			for served := 0; served < len(woken) && served < len(objects); served++ { // who does not take its turn lets the next one through
 				plan.Enter(woken[served]).Leave()
 			}
@@ -91,4 +96,41 @@ func TestAStartLetsTheOldestThroughFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// R6.3: what waits after a start is not read, and keeps nobody from reading, before it is known who goes first: or an operator that takes over hundreds of
+// items reads all of them once before it does anything.
+func TestNoItemIsReadBeforeItIsKnownWhoGoesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		away := errors.New("the API server is away")
+		api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(apitest.Scheme()).Build(), interceptor.Funcs{
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return away },
+		})
+		item := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "news", Name: "a"}}
+		plan := schedule.New(clocktesting.NewFakeClock(time.Now()), func(string) {}, nil)
+		r := &Reconciler{Client: api, Live: api, Schedule: plan, Attempts: &attempt.Engine{}, Deliveries: &delivery.Engine{}}
+		ended := make(chan error, 1)
+		begin := func(ctx context.Context) {
+			go func() {
+				_, err := r.Reconcile(ctx, item)
+				ended <- err
+			}()
+			synctest.Wait()
+		}
+		stopping, stop := context.WithCancel(t.Context())
+		begin(stopping)
+		stop()
+		if err := <-ended; err != nil {
+			t.Fatalf("stopped before the schedule is open: %v", err)
+		}
+		begin(t.Context())
+		if len(ended) > 0 {
+			t.Fatalf("before the schedule is open: %v", <-ended)
+		}
+		plan.Open()
+		if err := <-ended; !errors.Is(err, away) {
+			t.Fatalf("once it is open: %v", err)
+		}
+	})
 }

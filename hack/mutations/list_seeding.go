@@ -33,6 +33,13 @@ var seedingMutations = []mutation{
 		tests:  []string{"TestOpenGrantsInExactOrder"},
 	},
 	{
+		breaks: "items are read before it is known who goes first",
+		file:   "controllers/feeditem/reconciler.go",
+		old:    "	case <-r.Schedule.Opened(): // who goes first is known then",
+		now:    "	default:",
+		tests:  []string{"TestNoItemIsReadBeforeItIsKnownWhoGoesFirst"},
+	},
+	{
 		breaks: "nobody is in line when the schedule opens",
 		file:   "controllers/feeditem/seed.go",
 		old:    "for i := range items {",

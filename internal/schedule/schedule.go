@@ -20,6 +20,7 @@ type Schedule struct {
 
 	mu        sync.Mutex
 	open      bool
+	opened    chan struct{} // closed when it is open
 	ended     bool
 	resources map[Resource]*resource
 	waiters   map[string]*waiter
@@ -43,6 +44,7 @@ func New(clock clock.WithDelayedExecution, wake func(key string), defaults map[K
 		defaults:  defaults,
 		resources: map[Resource]*resource{},
 		waiters:   map[string]*waiter{},
+		opened:    make(chan struct{}),
 	}
 }
 
@@ -54,6 +56,7 @@ func (s *Schedule) Open() {
 			return
 		}
 		s.open = true
+		close(s.opened)
 		var requests []*request
 		for _, w := range s.waiters {
 			requests = append(requests, w.requests...)
@@ -72,12 +75,8 @@ func (s *Schedule) End() {
 	})
 }
 
-// IsOpen reports whether anybody is granted anything yet.
-func (s *Schedule) IsOpen() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open
-}
+// Opened is closed when the schedule is open: nobody is granted anything before.
+func (s *Schedule) Opened() <-chan struct{} { return s.opened }
 
 // Configure makes a resource known, or changes its limit. Its availability stays.
 func (s *Schedule) Configure(id Resource, limit Limit) { s.Resume(id, limit, time.Time{}) }
