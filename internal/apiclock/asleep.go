@@ -40,17 +40,20 @@ func (w *wakefulness) since() func() time.Duration {
 		awake, wall := w.read()
 		known := w.last.Load()
 		if known == nil || awake-known.at >= freshFor || ((wall-awake)-(known.wall-known.at)).Abs() >= jitter {
+			now := &asleep{at: awake, wall: wall} // read before that, so that a suspension in between shows the next time
 			total := w.boot() - boot
-			awake, wall = w.read() // later than that, so that it is never too much
-			now := &asleep{total: max(total-(awake-began), 0), at: awake, wall: wall}
+			later, _ := w.read() // and after it, so that it is never too much
+			if now.total = max(total-(later-began), 0); later-awake >= jitter {
+				now.at, now.wall = now.at-freshFor, now.wall-freshFor // frozen meanwhile, so it is too little by that: it is read again at once
+			}
 			if known != nil {
 				now.total = max(now.total, known.total) // it does not sleep less than it has
 			}
-			if w.last.CompareAndSwap(known, now) {
-				known = now
-			} else { // somebody else has read it just now
+			for !w.last.CompareAndSwap(known, now) { // somebody else has read it just now, who may know less
 				known = w.last.Load()
+				now.total = max(now.total, known.total)
 			}
+			awake, known = later, now
 		}
 		return awake - began + known.total
 	}

@@ -83,3 +83,89 @@ func TestWhatHasPassedDoesNotBecomeLess(t *testing.T) {
 		before = now
 	}
 }
+
+// R4.4: a machine that is suspended at the very moment at which it is asked for how long it was has slept all the same: who had a call to make before
+// finds that out when it next asks, and not a second later.
+func TestASuspensionIsNoticedThatComesWhileTheClocksAreRead(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]struct{ before, after bool }{
+		"before the clock is read that goes on meanwhile": {before: true},
+		"after it":                          {after: true},
+		"before it, and once more after it": {before: true, after: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &machine{}
+			before, after := false, false
+			sleep := func(now *bool) {
+				if *now {
+					*now = false
+					m.suspended(time.Hour)
+				}
+			}
+			w := &wakefulness{
+				boot: func() time.Duration { sleep(&before); at := m.boot; sleep(&after); return at },
+				read: func() (time.Duration, time.Duration) { return m.awake, m.wall },
+			}
+			passed := w.since()
+			passed()
+			m.passes(freshFor)
+			before, after = at.before, at.after
+			passed() // what it says is as old as what it was told before it was suspended
+			m.passes(10 * time.Millisecond)
+			if now := passed(); now != m.boot {
+				t.Errorf("%s have passed, and %s in truth", now, m.boot)
+			}
+		})
+	}
+}
+
+// R4.4: nor is a suspension forgotten for a second of which the machine is told when the process is frozen for longer, or when two ask at once of which
+// one was told before it.
+func TestASuspensionIsNoticedByAProcessThatIsFrozenOrAsksTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	t.Run("frozen", func(t *testing.T) {
+		t.Parallel()
+		m := &machine{}
+		frozen := time.Duration(0)
+		w := &wakefulness{
+			boot: func() time.Duration { at := m.boot; m.passes(frozen); frozen = 0; return at },
+			read: func() (time.Duration, time.Duration) { return m.awake, m.wall },
+		}
+		passed := w.since()
+		passed()
+		m.suspended(time.Hour)
+		frozen = time.Minute
+		passed()
+		if now := passed(); now != m.boot {
+			t.Errorf("%s have passed, and %s in truth", now, m.boot)
+		}
+	})
+	t.Run("at once", func(t *testing.T) {
+		t.Parallel()
+		m := &machine{}
+		var meanwhile func()
+		w := &wakefulness{
+			boot: func() time.Duration {
+				at := m.boot
+				if other := meanwhile; other != nil {
+					meanwhile = nil
+					other()
+				}
+				return at
+			},
+			read: func() (time.Duration, time.Duration) { return m.awake, m.wall },
+		}
+		passed := w.since()
+		passed()
+		m.suspended(time.Hour)
+		meanwhile = func() {
+			if known := w.last.Load(); !w.last.CompareAndSwap(known, &asleep{}) { // as by somebody who was told before the suspension
+				t.Fatal("somebody else asks")
+			}
+		}
+		if now := passed(); now != m.boot {
+			t.Errorf("%s have passed, and %s in truth", now, m.boot)
+		}
+	})
+}
