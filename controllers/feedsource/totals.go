@@ -6,6 +6,7 @@ package feedsource
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -98,20 +99,18 @@ func (r *Reconciler) noteGone(ctx context.Context, item *v1alpha1.FeedItem) {
 // writeLast writes what is not written of the items that are gone when the operator stops: no other process can know of them.
 func (r *Reconciler) writeLast(ctx context.Context) error {
 	<-ctx.Done()
-	limited, cancel := record.Context(ctx)
-	defer cancel()
-	for name, watch := range r.states.all() {
+	states := r.states.all()
+	namespaceOf := func(name types.NamespacedName) string { return name.Namespace }
+	record.Last(ctx, slices.Collect(maps.Keys(states)), namespaceOf, func(ctx context.Context, name types.NamespacedName) {
 		var source v1alpha1.FeedSource
-		if limited.Err() != nil {
-			return nil // they are missing then, as after a crash
-		}
-		if err := r.Client.Get(limited, name, &source); err != nil || source.UID != watch.uid || !watch.counters.unwritten(&source.Status) {
-			continue
+		watch := states[name]
+		if err := r.Client.Get(ctx, name, &source); err != nil || source.UID != watch.uid || !watch.counters.unwritten(&source.Status) {
+			return
 		}
 		watch.Lock()
-		_ = r.writeCounted(limited, &source, watch, r.write, func(source *v1alpha1.FeedSource) bool { return watch.counters.unwritten(&source.Status) })
-		watch.Unlock()
-	}
+		defer watch.Unlock()
+		_ = r.writeCounted(ctx, &source, watch, r.write, func(source *v1alpha1.FeedSource) bool { return watch.counters.unwritten(&source.Status) })
+	})
 	return nil
 }
 

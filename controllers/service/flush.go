@@ -25,9 +25,8 @@ func (l *FinalCounters) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (l *FinalCounters) Start(ctx context.Context) error {
 	<-ctx.Done()
-	for _, id := range l.Services.Stop(func(id schedule.Resource) { l.write(ctx, id) }) {
-		l.write(ctx, id)
-	}
+	unwritten := l.Services.Stop(func(id schedule.Resource) { l.write(ctx, id) })
+	record.Last(ctx, unwritten, func(id schedule.Resource) string { return queue.Named(id.Name).Namespace }, l.write)
 	return nil
 }
 

@@ -49,10 +49,9 @@ var heldMutations = []mutation{
 	{
 		breaks: "a result that is refused is not kept",
 		file:   "internal/results/kept.go",
-		old: `	r.Kept.keep(item, known)
-`,
-		now:   "",
-		tests: []string{"TestWhatIsNotTakenIsKept"},
+		old:    "	r.Kept.keep(item, known)\n",
+		now:    "",
+		tests:  []string{"TestWhatIsNotTakenIsKept"},
 	},
 	{
 		breaks: "a result is written on another item of the same name",
@@ -64,26 +63,23 @@ var heldMutations = []mutation{
 	{
 		breaks: "a result that was taken stays kept",
 		file:   "internal/results/kept.go",
-		old: `		r.Kept.done(name, known)
-`,
-		now: `		return nil
-`,
-		tests: []string{"TestWhatIsNotTakenIsKept"},
+		old:    "		r.Kept.done(name, known)\n",
+		now:    "		return nil\n",
+		tests:  []string{"TestWhatIsNotTakenIsKept"},
 	},
 	{
 		breaks: "what is kept is not written when the operator ends",
 		file:   "internal/results/kept.go",
-		old:    "range r.Kept.names() {",
-		now:    "range r.Kept.names()[:0] {",
+		old:    "record.Last(ctx, r.Kept.names(),",
+		now:    "record.Last(ctx, r.Kept.names()[:0],",
 		tests:  []string{"TestWhatIsKeptIsWrittenLast"},
 	},
 	{
 		breaks: "what is kept announces posts",
 		file:   "internal/results/results.go",
-		old: `	a.outcome.Intents = nil
-`,
-		now:   "",
-		tests: []string{"TestWhatIsKeptAnnouncesNoPost"},
+		old:    "	a.outcome.Intents = nil\n",
+		now:    "",
+		tests:  []string{"TestWhatIsKeptAnnouncesNoPost"},
 	},
 	{
 		breaks: "an item whose result is refused for good is worked on for ever",

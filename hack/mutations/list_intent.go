@@ -162,10 +162,9 @@ var intentMutations = []mutation{
 	{
 		breaks: "an intent is known only when somebody asks about it",
 		file:   "internal/delivery/publish.go",
-		old: `	e.Observed.Observe(item, e.Clock)
-`,
-		now:   "",
-		tests: []string{"TestAnIntentIsKnownBeforeItsCall"},
+		old:    "	e.Observed.Observe(item, e.Clock)\n",
+		now:    "",
+		tests:  []string{"TestAnIntentIsKnownBeforeItsCall"},
 	},
 	{
 		breaks: "a call is made again at a destination with another spec or Secret",
@@ -186,10 +185,9 @@ var intentMutations = []mutation{
 	{
 		breaks: "a service is granted while it is asked about itself",
 		file:   "internal/services/services.go",
-		old: `	s.Schedule.Withhold(id)
-`,
-		now:   "",
-		tests: []string{"TestAServiceIsNotCalledAsItWasDescribedBefore"},
+		old:    "	s.Schedule.Withhold(id)\n",
+		now:    "",
+		tests:  []string{"TestAServiceIsNotCalledAsItWasDescribedBefore"},
 	},
 	{
 		breaks: "what a service was told as it was described before closes it",

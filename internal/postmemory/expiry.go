@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/posted"
+	"github.com/feed-operator/feed-operator/internal/record"
 )
 
 const (
@@ -62,9 +63,8 @@ func (m *Memories) Start(ctx context.Context) error {
 		select {
 		case <-m.Clock.After(expiryInterval):
 		case <-ctx.Done():
-			for _, memory := range m.stop() {
-				memory.write(ctx)
-			}
+			record.Last(ctx, m.stop(), func(memory *Memory) string { return memory.Destination.Namespace },
+				func(ctx context.Context, memory *Memory) { memory.write(ctx) })
 			return nil
 		}
 	}

@@ -285,16 +285,12 @@ func (r *Results) writeOneKept(ctx context.Context, name types.NamespacedName, u
 
 // WriteLast tries once more to write what is kept, when the operator ends.
 func (r *Results) WriteLast(ctx context.Context) {
-	ctx, cancel := record.Context(ctx)
-	defer cancel()
-	for _, name := range r.Kept.names() {
-		if ctx.Err() != nil {
-			return
-		}
+	namespaceOf := func(name types.NamespacedName) string { return name.Namespace }
+	record.Last(ctx, r.Kept.names(), namespaceOf, func(ctx context.Context, name types.NamespacedName) {
 		if err := r.WriteAllKept(ctx, name); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to write a kept result before shutdown", "item", name)
 		}
-	}
+	})
 }
 
 // counts reports for how many items something is kept, and how much memory that takes.
