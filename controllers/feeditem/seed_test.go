@@ -105,7 +105,9 @@ func TestNoItemIsReadBeforeItIsKnownWhoGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := errors.New("the API server is away")
 		api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(apitest.Scheme()).Build(), interceptor.Funcs{
-			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return away },
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return away
+			},
 		})
 		item := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "news", Name: "a"}}
 		plan := schedule.New(clocktesting.NewFakeClock(time.Now()), func(string) {}, nil)

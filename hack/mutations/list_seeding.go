@@ -26,11 +26,23 @@ var seedingMutations = []mutation{
 		tests:  []string{"TestOpenGrantsInExactOrder"},
 	},
 	{
-		breaks: "when the schedule opens, those go first who happen to be listed first",
+		breaks: "when a provider goes down, those go on first who happen to be listed first",
 		file:   "internal/schedule/grant.go",
 		old:    "slices.SortFunc(requests, (*request).compare)",
 		now:    "slices.Reverse(requests)",
-		tests:  []string{"TestOpenGrantsInExactOrder"},
+		tests:  []string{"TestWhoWaitsGoesOnWhenTheResourceGoesDown"},
+	},
+	{
+		breaks: "when the schedule opens, what is shared is given by age alone",
+		file:   "internal/schedule/schedule.go",
+		old:    "		for _, r := range s.resources {\n			s.touch(r)\n		}\n",
+		now: `		var requests []*request
+		for _, w := range s.waiters {
+			requests = append(requests, w.requests...)
+		}
+		s.reconsider(requests, s.clock.Now())
+`,
+		tests: []string{"TestTheScheduleOpensByTurns"},
 	},
 	{
 		breaks: "items are read before it is known who goes first",
@@ -49,10 +61,9 @@ var seedingMutations = []mutation{
 	{
 		breaks: "posts are not in line when the schedule opens",
 		file:   "controllers/feeditem/seed.go",
-		old: `		r.Deliveries.StandInAllLines(ctx, turn, item)
-`,
-		now:   "",
-		tests: []string{"TestAStartLetsTheOldestThroughFirst"},
+		old:    "		r.Deliveries.StandInAllLines(ctx, turn, item)\n",
+		now:    "",
+		tests:  []string{"TestAStartLetsTheOldestThroughFirst"},
 	},
 	{
 		breaks: "items are not in line for their providers when the schedule opens",
@@ -71,12 +82,9 @@ var seedingMutations = []mutation{
 	{
 		breaks: "the schedule opens before anybody is in line",
 		file:   "controllers/feeditem/seed.go",
-		old: `	r := s.Reconciler
-	items, err`,
-		now: `	r := s.Reconciler
-	r.Schedule.Open()
-	items, err`,
-		tests: []string{"TestAStartLetsTheOldestThroughFirst"},
+		old:    "	r := s.Reconciler\n	items, err",
+		now:    "	r := s.Reconciler\n	r.Schedule.Open()\n	items, err",
+		tests:  []string{"TestAStartLetsTheOldestThroughFirst"},
 	},
 	{
 		breaks: "a post goes by its name before it goes by its age",

@@ -70,42 +70,37 @@ var ticketMutations = []mutation{
 	{
 		breaks: "a post that was due and does not begin keeps its place",
 		file:   "internal/delivery/engine.go",
-		old: `	defer cancelUnused(due)
-`,
-		now:   "",
-		tests: []string{"TestPostsThatDoNotBeginGiveBackWhatTheyHave"},
+		old:    "	defer cancelUnused(due)\n",
+		now:    "",
+		tests:  []string{"TestPostsThatDoNotBeginGiveBackWhatTheyHave"},
 	},
 	{
 		breaks: "a post that was made keeps its place",
 		file:   "internal/posting/work.go",
-		old: `			handed.GiveBack()
-`,
-		now:   "",
-		tests: []string{"TestOneThingIsDoneAtATimeForAnItemAndADestination"},
+		old:    "			handed.GiveBack()\n",
+		now:    "",
+		tests:  []string{"TestOneThingIsDoneAtATimeForAnItemAndADestination"},
 	},
 	{
 		breaks: "a post that was to be made with the summary, and does not begin, keeps its place",
 		file:   "internal/delivery/engine.go",
-		old: `	defer func() { cancelUnused(ready) }()
-`,
-		now:   "",
-		tests: []string{"TestPostsThatDoNotBeginGiveBackWhatTheyHave"},
+		old:    "	defer func() { cancelUnused(ready) }()\n",
+		now:    "",
+		tests:  []string{"TestPostsThatDoNotBeginGiveBackWhatTheyHave"},
 	},
 	{
 		breaks: "a post that was made is under way for ever",
 		file:   "internal/posting/work.go",
-		old: `			w.underWay.Delete(key)
-`,
-		now:   "",
-		tests: []string{"TestOneThingIsDoneAtATimeForAnItemAndADestination"},
+		old:    "			w.underWay.Delete(key)\n",
+		now:    "",
+		tests:  []string{"TestOneThingIsDoneAtATimeForAnItemAndADestination"},
 	},
 	{
 		breaks: "the right to a call that comes too late is kept",
 		file:   "internal/delivery/post.go",
-		old: `		p.GiveBack()
-`,
-		now:   "",
-		tests: []string{"TestNothingIsPostedAfterTheEndOfItsIntent"},
+		old:    "		p.GiveBack()\n",
+		now:    "",
+		tests:  []string{"TestNothingIsPostedAfterTheEndOfItsIntent"},
 	},
 	{
 		breaks: "a page that hangs keeps the right to call its provider",

@@ -45,7 +45,7 @@ func Slim(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	item.ManagedFields = nil
+	bare(item)
 	item.Spec.Content, item.Spec.CompressedContent = "", ""
 	item.Spec.Author, item.Spec.Categories = "", nil
 	item.Status.History = nil
@@ -56,8 +56,6 @@ func Slim(object any) (any, error) {
 		return item, nil
 	}
 	rows := item.Status.Deliveries
-	item.Labels = nil
-	item.OwnerReferences = nil
 	item.Spec.Title, item.Status.ArticleHash = shortTitle(item.Spec.Title), ""
 	item.Spec.Image, item.Status.PageImage = nil, nil
 	item.Status.Phase, item.Status.Reason = v1alpha1.Phase(shared(string(item.Status.Phase))), v1alpha1.Reason(shared(string(item.Status.Reason)))

@@ -17,7 +17,7 @@ const maxTimerDelay = time.Minute
 // free for it, or parked behind a better one, at what is not shared or was not touched before.
 func (s *Schedule) settle(now time.Time) {
 	s.advanceWaiters(now)
-	for {
+	for s.open { // while it is closed nobody asks who the next one is, which takes a look at each tenant
 		var best *request
 		var byTurns bool
 		for _, r := range s.touched {
@@ -29,7 +29,7 @@ func (s *Schedule) settle(now time.Time) {
 				best, byTurns = head, r.shared != nil
 			}
 		}
-		if best == nil || !s.open {
+		if best == nil {
 			break
 		}
 		s.dequeueAll(best)

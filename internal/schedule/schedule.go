@@ -48,20 +48,18 @@ func New(clock clock.WithDelayedExecution, wake func(key string), defaults map[K
 	}
 }
 
-// Open begins to grant, in the order of everybody's rank. Call it once the keys that were waiting
+// Open begins to grant, in the order of everybody's rank, and by turns what is shared. Call it once the keys that were waiting
 // before a restart are parked again, and the availabilities restored.
 func (s *Schedule) Open() {
-	s.locked(func(now time.Time) {
+	s.locked(func(time.Time) {
 		if s.open {
 			return
 		}
 		s.open = true
 		close(s.opened)
-		var requests []*request
-		for _, w := range s.waiters {
-			requests = append(requests, w.requests...)
+		for _, r := range s.resources {
+			s.touch(r)
 		}
-		s.reconsider(requests, now)
 	})
 }
 
