@@ -22,7 +22,6 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
-	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/polling"
@@ -219,7 +218,7 @@ func TestManyFinishedItemsAreRemovedInBoundedSteps(t *testing.T) {
 	w.untilItems("news", allProcessed(listed))
 
 	later := clocktesting.NewFakePassiveClock(w.clock.Now().Add(8 * 24 * time.Hour)) // the one of the operator itself has nothing to do yet
-	retention := &retention.Reconciler{Clock: later, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
+	retention := w.retention(later)
 	counted, steps, deleted := w.countKinds(), 0, 0
 	apitest.Eventually(t, func(ctx context.Context) error {
 		w.untilUpToDate() //nolint:contextcheck // the one of the test; while the cache shows what the step before has removed, a step removes nothing

@@ -127,6 +127,10 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	plan.Configure(queue.PollPlaces, queue.LimitOf(options.PollWorkers))
 	plan.Configure(queue.ProviderCheckPlaces, queue.LimitOfChecks)
 	plan.Configure(queue.DestinationCheckPlaces, queue.LimitOfChecks)
+	for _, looks := range []schedule.Resource{queue.ProviderLookPlaces, queue.DestinationLookPlaces, queue.BatchLookPlaces} {
+		plan.Configure(looks, queue.LimitOfLooks)
+	}
+	plan.Configure(queue.RetentionPlaces, queue.LimitOfRetention)
 	plan.Configure(queue.EventPlaces, queue.LimitOfEvents)
 
 	outbox := eventstream.NewOutbox(cmp.Or(options.EventBytes, eventstream.EachBytes))
@@ -234,7 +238,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	providers := service.NewAIProviders(tools, options.Providers, options.ItemWorkers)
 	destinations := service.NewFeedDestinations(tools, options.Destinations)
-	retention := &retention.Reconciler{Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Waker: waker}
+	retention := &retention.Reconciler{Clock: options.Clock, Schedule: plan, Client: manager.GetClient(), Live: manager.GetAPIReader(), Waker: waker}
 
 	sending := &batching.Reconciler{Client: client, Schedule: plan, Waker: waker, Batches: &batches.Batcher{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Tracer: options.Tracer, Schedule: plan, Waker: waker, Services: known,

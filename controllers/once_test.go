@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -263,7 +262,7 @@ func TestWhatChangesWhileItIsRemovedStays(t *testing.T) {
 		return nil
 	})
 	w.clock.Step(31 * 24 * time.Hour)
-	retention := &retention.Reconciler{Clock: w.clock, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
+	retention := w.retention(w.clock)
 	for range 2 { // the second time it is known what was asked for
 		w.untilUpToDate()
 		if _, err := retention.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)}); err != nil {

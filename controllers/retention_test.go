@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +23,8 @@ import (
 	"github.com/feed-operator/feed-operator/controllers/retention"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/schedule"
 )
 
 // keepMost bounds the finished items of a source.
@@ -31,10 +34,18 @@ func keepMost(n int32) func(*v1alpha1.FeedSource) {
 	}
 }
 
+// retention removes finished items by a clock, when it is asked to.
+func (w *world) retention(now clock.PassiveClock) *retention.Reconciler {
+	places := schedule.New(clock.RealClock{}, func(string) {}, nil)
+	places.Configure(queue.RetentionPlaces, queue.LimitOfRetention)
+	places.Open()
+	return &retention.Reconciler{Clock: now, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader(), Schedule: places}
+}
+
 // retain has the finished items of a source looked through, again and again, until so many are left.
 func (w *world) retain(source *v1alpha1.FeedSource, left int) {
 	w.t.Helper()
-	retention := &retention.Reconciler{Clock: apiTime{w.clock, &w.ahead}, Client: w.manager.GetClient(), Live: w.manager.GetAPIReader()}
+	retention := w.retention(apiTime{w.clock, &w.ahead})
 	apitest.Eventually(w.t, func(ctx context.Context) error {
 		if _, err := retention.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)}); err != nil {
 			return err

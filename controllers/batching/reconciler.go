@@ -38,9 +38,6 @@ type Reconciler struct {
 	Batches  *batches.Batcher
 }
 
-// workers is how many destinations are looked at at once: the requests themselves are made apart from that.
-const workers = 8
-
 // SetupWithManager registers the controller. It looks at a destination when its spec changes, when a retry of it is noted, when an item waits to be
 // sent there, and when a request is due.
 //
@@ -53,7 +50,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 			predicate.GenerationChangedPredicate{}, retry.AskedNow))).
 		Watches(&v1alpha1.FeedItem{}, r.itemsThatWait()).
 		WatchesRawSource(&r.Waker.Batches).
-		WithOptions(r.Waker.Options(workers)).
+		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOfLooks))).
 		Complete(queue.UntilStopped(r))
 }
 

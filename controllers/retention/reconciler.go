@@ -25,6 +25,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/retry"
+	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/seen"
 )
 
@@ -44,12 +45,16 @@ type Reconciler struct {
 	Clock  clock.PassiveClock
 	Client client.Client
 	// Live reads from the API server.
-	Live  client.Reader
-	Waker *queue.Waker
+	Live     client.Reader
+	Schedule *schedule.Schedule
+	Waker    *queue.Waker
 }
 
 // Reconcile removes what has become too old or too much, and comes back when the next item is too old.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	turn := r.Schedule.Enter(queue.Key(queue.RetentionKey, request.NamespacedName))
+	defer turn.Leave()
+
 	var source v1alpha1.FeedSource
 	if err := r.Client.Get(ctx, request.NamespacedName, &source); err != nil || !source.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -64,6 +69,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return queue.RequeueAt(now, now.Add(apiclock.ApartAgain)), nil
 	}
 	outlived, next := expire(&source, items, now)
+	if len(outlived) > 0 && !mayRemove(turn, &source) {
+		return ctrl.Result{}, nil // parked: woken when it is the turn of its namespace
+	}
 	if outlived, err = r.unwanted(ctx, &source, outlived, now); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -85,6 +93,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	later := min(retentionInterval, source.KeepFor(v1alpha1.PhaseProcessed), source.KeepFor(v1alpha1.PhaseFailed))
 	return queue.RequeueAt(now, queue.Earliest(next, now.Add(later))), nil
+}
+
+// mayRemove takes a place for what the API server is asked, which it may not answer for one namespace: that holds up no other.
+func mayRemove(turn *schedule.Turn, source *v1alpha1.FeedSource) bool {
+	_, granted := turn.Acquire(schedule.Rank{Name: source.Namespace + "/" + source.Name, Owner: schedule.Owner{Tenant: source.Namespace}}, queue.RetentionPlaces)
+	return granted
 }
 
 // expire returns the finished items that are too old, and after them those that are too many, and when the next one will
@@ -179,6 +193,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		Named("retention").
 		For(&v1alpha1.FeedSource{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}, deleted)).
-		WithOptions(r.Waker.Options(1)).
+		WatchesRawSource(&r.Waker.Retention).
+		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOfRetention))).
 		Complete(queue.UntilStopped(r))
 }

@@ -46,7 +46,7 @@ type checker interface {
 }
 
 func (aiProviders) traits() traits {
-	return traits{kind: schedule.KindProvider, places: queue.ProviderCheckPlaces, stage: v1alpha1.StageSummarize}
+	return traits{kind: schedule.KindProvider, places: queue.ProviderCheckPlaces, looks: queue.ProviderLookPlaces, stage: v1alpha1.StageSummarize}
 }
 
 func (a aiProviders) pace(described *v1alpha1.AIProvider) (limit schedule.Limit, last time.Time) {

@@ -44,7 +44,7 @@ func NewFeedDestinations(tools Tools, factory DestinationFactory) *FeedDestinati
 type feedDestinations struct{ factory DestinationFactory }
 
 func (feedDestinations) traits() traits {
-	return traits{kind: schedule.KindDestination, places: queue.DestinationCheckPlaces, stage: v1alpha1.StageDeliver}
+	return traits{kind: schedule.KindDestination, places: queue.DestinationCheckPlaces, looks: queue.DestinationLookPlaces, stage: v1alpha1.StageDeliver}
 }
 
 func (feedDestinations) pace(described *v1alpha1.FeedDestination) (limit schedule.Limit, last time.Time) {

@@ -20,6 +20,8 @@ type traits struct {
 	// kind is what the kind is called in the schedule, and places are where services of it are asked about themselves.
 	kind   schedule.Kind
 	places schedule.Resource
+	// looks are where the API server is asked about them.
+	looks schedule.Resource
 	// stage is the part of the work on an item in which a service is called.
 	stage v1alpha1.Stage
 }

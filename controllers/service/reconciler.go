@@ -72,7 +72,7 @@ func (r *Reconciler[T, P, C]) SetupWithManager(manager ctrl.Manager) error {
 		For(P(new(T)), builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, queue.AnnotationChanged(v1alpha1.AnnotationRetry), notices.CredentialsQueued))).
 		WatchesRawSource(r.Waker.Door(string(r.kind.traits().kind))).
-		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOfChecks))).
+		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOfLooks))).
 		Complete(queue.UntilStopped(r))
 }
 
@@ -116,6 +116,9 @@ func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Reques
 	}
 	r.Services.Meet(id, found)
 	if _, _, _, seen := r.Services.Lookup(id); !seen {
+		if !r.mayLook(turn, found) {
+			return ctrl.Result{}, nil
+		}
 		if err := r.restore(ctx, id, found); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
@@ -149,6 +152,17 @@ func (r *Reconciler[T, P, C]) Reconcile(ctx context.Context, request ctrl.Reques
 	return ctrl.Result{RequeueAfter: queue.RequeueAt(now, queue.Earliest(again, notice)).RequeueAfter}, nil
 }
 
+// mayLook takes a place for what the API server is asked about a service, which it keeps to the end of the turn; without one the service is parked: those of a
+// namespace for which the API server does not answer hold up no other's.
+func (r *Reconciler[T, P, C]) mayLook(turn *schedule.Turn, found P) bool {
+	rank := schedule.Rank{Name: found.GetName(), Owner: schedule.Owner{Tenant: found.GetNamespace()}}
+	_, granted := turn.Acquire(rank, r.kind.traits().looks)
+	if !granted {
+		turn.KeepWaiting()
+	}
+	return granted
+}
+
 // restore takes over from the status what an operator before this one has learned.
 func (r *Reconciler[T, P, C]) restore(ctx context.Context, id schedule.Resource, found P) error {
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
@@ -178,6 +192,9 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 	}
 	if _, current, _, _ := r.Services.Lookup(id); !services.IsOf(current, found) { // nobody is to be called any more as it was before
 		r.Services.Withhold(id)
+	}
+	if !r.mayLook(turn, found) {
+		return checkResult[P]{parked: true}, nil
 	}
 	credentials, version, err := r.kind.credentials(ctx, r.Live, found)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {

@@ -86,6 +86,11 @@ func (b *Batcher) Work(ctx context.Context, turn *schedule.Turn, name types.Name
 	if !described.DeletionTimestamp.IsZero() || described.Batch() == nil && len(described.Status.Batches) == 0 || b.Requests.UnderWay(workOn(name), name.Name) {
 		return ctrl.Result{}, nil
 	}
+	look := schedule.Rank{Name: name.String(), Owner: schedule.Owner{Tenant: name.Namespace}}
+	if _, granted := turn.Acquire(look, queue.BatchLookPlaces); !granted { // the API server may not answer for one namespace, which holds up no other
+		turn.KeepWaiting()
+		return ctrl.Result{}, nil
+	}
 	live := &v1alpha1.FeedDestination{}
 	if err := b.Live.Get(ctx, name, live); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

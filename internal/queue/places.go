@@ -25,6 +25,12 @@ var (
 	PollPlaces             = schedule.Resource{Kind: schedule.KindWork, Name: "polls"}
 	ProviderCheckPlaces    = schedule.Resource{Kind: schedule.KindWork, Name: "checks of providers"}
 	DestinationCheckPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "checks of destinations"}
+	// ProviderLookPlaces and those after it are where the API server is asked about services, their Secrets and their batches, and where finished items are
+	// removed: it may not answer for one namespace.
+	ProviderLookPlaces    = schedule.Resource{Kind: schedule.KindWork, Name: "looks at providers"}
+	DestinationLookPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "looks at destinations"}
+	BatchLookPlaces       = schedule.Resource{Kind: schedule.KindWork, Name: "looks at batches"}
+	RetentionPlaces       = schedule.Resource{Kind: schedule.KindWork, Name: "retention"}
 	// EventPlaces are where events of items are sent: apart from the items, which never wait for that.
 	EventPlaces = schedule.Resource{Kind: schedule.KindWork, Name: "events"}
 )
@@ -37,6 +43,13 @@ func LimitOf(workers int) schedule.Limit {
 
 // LimitOfChecks is how many services of one kind are asked about themselves at once: one may be slow.
 var LimitOfChecks = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}
+
+// LimitOfLooks is how many services of one kind, or destinations with batches, are looked at at once. It is more than are asked about themselves, which
+// takes a look too.
+var LimitOfLooks = schedule.Limit{Concurrent: 2 * LimitOfChecks.Concurrent, Sharing: schedule.ByTenant}
+
+// LimitOfRetention is of how many sources finished items are removed at once: the others' have time.
+var LimitOfRetention = schedule.Limit{Concurrent: 4, Sharing: schedule.ByTenant}
 
 // LimitOfEvents is how many events are on their way at once: each destination gets one after the other.
 var LimitOfEvents = schedule.Limit{Concurrent: 8, Sharing: schedule.ByTenant}

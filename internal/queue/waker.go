@@ -27,7 +27,7 @@ const wakePriority = 10
 // Waker brings keys of the schedule back into the queue of the controller that they belong to.
 // It keeps the keys that are woken before that controller has started.
 type Waker struct {
-	Items, Sources, Providers, Destinations, Batches, Events Source
+	Items, Sources, Providers, Destinations, Batches, Events, Retention Source
 
 	// NewQueue makes the queues of the controllers, where time does not pass by the machine's timers; nil for those of controller-runtime.
 	NewQueue func(controller string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -61,6 +61,8 @@ func (w *Waker) Door(kind string) *Source {
 		return &w.Batches
 	case EventsKey:
 		return &w.Events
+	case RetentionKey:
+		return &w.Retention
 	}
 	return nil
 }
@@ -112,6 +114,7 @@ const (
 	DestinationKey = string(schedule.KindDestination)
 	BatchKey       = "batch"
 	EventsKey      = "events"
+	RetentionKey   = "retention"
 )
 
 // Key is how an object is called in the schedule.
