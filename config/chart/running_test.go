@@ -155,19 +155,21 @@ func run(t *testing.T, program string, installation map[string]*unstructured.Uns
 func (o *operator) refuses(t *testing.T) {
 	t.Helper()
 	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+o.metrics+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer nonsense")
-	response, err := insecure.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusUnauthorized {
-		t.Errorf("a token that nobody knows gets %s", response.Status)
-	}
+	apitest.Eventually(t, func(ctx context.Context) error { // it may have processed items before its metrics are served
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+o.metrics+"/metrics", http.NoBody)
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", "Bearer nonsense")
+		response, err := insecure.Do(request)
+		if err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusUnauthorized {
+			t.Errorf("a token that nobody knows gets %s", response.Status)
+		}
+		return response.Body.Close()
+	})
 }
 
 func kubectl(t *testing.T, arguments ...string) (string, error) {
