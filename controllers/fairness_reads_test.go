@@ -23,7 +23,7 @@ import (
 // start, those of another namespace are opened, and its items are posted.
 func TestServicesThatCannotBeReadKeepNoNeighbourWaiting(t *testing.T) {
 	t.Parallel()
-	const many = 40
+	many := queue.WorkersFor(queue.LimitOfLooks) + 4
 	for name, hangs := range map[string]string{
 		"as they are":        "/feeddestinations/",
 		"with their Secrets": "/secrets/",
@@ -67,7 +67,8 @@ func TestServicesThatCannotBeReadKeepNoNeighbourWaiting(t *testing.T) {
 // namespace sends in batches is sent.
 func TestBatchesThatCannotBeReadKeepNoNeighbourWaiting(t *testing.T) {
 	t.Parallel()
-	const many, some = 12, 4
+	const some = 4
+	many := queue.WorkersFor(queue.LimitOfLooks) + 4
 	tenants := newTenants(t, 2)
 	stuck, neighbour := tenants[1], tenants[0]
 	server := neighbour.webhook()
@@ -96,30 +97,40 @@ func TestBatchesThatCannotBeReadKeepNoNeighbourWaiting(t *testing.T) {
 	neighbour.awaitItems("news", eachOf(2, inState("ops", v1alpha1.DeliveryDone)))
 }
 
-// R2.10, R3.13: the API server does not answer who reads a source of one namespace, whose items have outlived their retention. Those of another namespace are removed.
+// R2.10, R3.13: the API server does not answer who reads the sources of one namespace, whose items have outlived their retention, and which are more than are looked through at once.
+// Those of another namespace are removed.
 func TestItemsThatCannotBeRemovedKeepNoNeighboursItemsThere(t *testing.T) {
 	t.Parallel()
 	tenants := newTenants(t, 2)
 	stuck, neighbour := tenants[1], tenants[0]
-	for _, w := range tenants {
-		web := feedtest.New(t)
-		web.List(web.Entries("news", 2)...)
-		w.source("news", web.FeedURL(), keepMost(100))
-		w.awaitItems("news", allProcessed(2))
+	names := []string{"news"}
+	for i := range queue.WorkersFor(queue.LimitOfRetention) + 4 {
+		names = append(names, fmt.Sprint("news-", i))
+	}
+	sources := map[*world][]string{stuck: names, neighbour: names[:1]}
+	for w, names := range sources {
+		for _, name := range names {
+			web := feedtest.New(t)
+			web.List(web.Entries("news", 2)...)
+			w.source(name, web.FeedURL(), keepMost(100))
+			w.awaitItems(name, allProcessed(2))
+		}
 	}
 	neighbour.untilUpToDate()
 	var reads gate
 	reads.close(t)
 	neighbour.faults.on(func(r *http.Request) *metav1.Status {
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/namespaces/"+stuck.namespace+"/feedsources/news") {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/namespaces/"+stuck.namespace+"/feedsources/news") {
 			reads.pass(r)
 		}
 		return nil
 	})
 	for _, w := range []*world{stuck, neighbour} {
-		source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}}
-		if err := w.client.Patch(t.Context(), source, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"retention":{"keepMost":1}}}`))); err != nil {
-			t.Fatal(err)
+		for _, name := range sources[w] {
+			source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+			if err := w.client.Patch(t.Context(), source, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"retention":{"keepMost":1}}}`))); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if w == stuck {
 			await(t, reads.isHeld)
