@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -421,6 +422,55 @@ func TestAnOutageOfTheNetworkIsNoFaultOfItsFeeds(t *testing.T) {
 	})
 	w.clock.Step(time.Hour)
 	w.untilBlamed(0)
+}
+
+// R1.4: a poll that has hung since the network was down fails when it is back, and is no fault of the feed: it is made again.
+func TestAPollThatHangsFromBeforeTheNetworkWasBackBlamesNobody(t *testing.T) {
+	t.Parallel()
+	const n = 6
+	w := newWorld(t, func(w *world) {
+		w.self = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: w.namespace, Name: operatorPod}
+	})
+	h := newHosts(t, w, n)
+	h.cut()
+	w.clock.Step(30 * time.Minute)
+	w.untilTold(v1alpha1.ReasonNetworkDown)
+	// One is tried again, and gets nothing, not even a refusal; meanwhile the others are back.
+	waiting := func(name string) bool {
+		source := w.untilSource(name, func(*v1alpha1.FeedSource) error { return nil })
+		return source.Status.ConsecutiveFailures == 0
+	}
+	victim := 0
+	for !waiting(fmt.Sprint("news-", victim)) {
+		victim++
+	}
+	address := h.networks[victim].proxy.Listen
+	slow, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := make(chan net.Conn, 1)
+	go func() {
+		if conn, err := slow.Accept(); err == nil {
+			held <- conn
+		}
+	}()
+	w.clock.Step(time.Minute)
+	conn := <-held
+	_ = slow.Close()
+	h.heal()
+	w.clock.Step(2 * time.Minute)
+	w.untilTold(v1alpha1.ReasonRecovered)
+	_ = conn.Close()
+	w.untilSourceIn(time.Minute, fmt.Sprint("news-", victim), func(source *v1alpha1.FeedSource) error {
+		if source.Status.ConsecutiveFailures > 0 {
+			t.Fatalf("it is blamed: %+v", source.Status)
+		}
+		if hits := h.web[victim].Hits("/feed.xml"); hits < 2 {
+			return fmt.Errorf("it was asked %d times", hits)
+		}
+		return nil
+	})
 }
 
 // untilTold waits until the operator's pod has told something.

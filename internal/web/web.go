@@ -43,6 +43,8 @@ type Web struct {
 
 	mu     sync.Mutex
 	outage polling.Outage
+	// outages is how many are over.
+	outages int
 	// back is when the places are back that waited for the network, for as long as that matters to them.
 	back map[polling.Place]time.Time
 }
@@ -50,6 +52,8 @@ type Web struct {
 // Visit is the right to fetch one document.
 type Visit struct {
 	Host, network *schedule.Ticket
+	// outages is how many outages were over when it began.
+	outages int
 }
 
 // Needs are the resources that a visit takes for Turn.AcquireAll: the place where it is worked on, the host, and the
@@ -58,9 +62,11 @@ func Needs(place schedule.Resource, namespace, host string) [][]schedule.Resourc
 	return [][]schedule.Resource{queue.Only(place), queue.Only(schedule.Host(host)), queue.Only(network(placeOf(namespace, host)))}
 }
 
-// VisitOf makes a visit of the tickets for what toVisit has named.
-func VisitOf(tickets []*schedule.Ticket) *Visit {
-	return &Visit{Host: tickets[1], network: tickets[2]}
+// VisitOf makes a visit of the tickets for what Needs has named.
+func (w *Web) VisitOf(tickets []*schedule.Ticket) *Visit {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &Visit{Host: tickets[1], network: tickets[2], outages: w.outages}
 }
 
 func placeOf(namespace, host string) polling.Place {
@@ -106,6 +112,7 @@ func (w *Web) reached(to polling.Place) {
 	if waited == nil {
 		return
 	}
+	w.outages++
 	maps.DeleteFunc(w.back, func(_ polling.Place, at time.Time) bool { return now.Sub(at) > matters })
 	if w.back == nil {
 		w.back = map[polling.Place]time.Time{}
@@ -121,6 +128,10 @@ func (w *Web) reached(to polling.Place) {
 // unreached is ended for a host that gave no answer.
 func (w *Web) unreached(v *Visit, to polling.Place, read time.Time, err error) (telling bool) {
 	now := w.Clock.Now()
+	if _, waited := w.back[to]; waited && v.outages < w.outages { // it was begun while the network was down, and has hung since: that is no news of now
+		v.network.Done()
+		return false
+	}
 	began := w.outage.Unreached(to, read, now)
 	switch {
 	case began:
