@@ -78,13 +78,13 @@ devcluster: bin/dev ## Run a local control plane; its data is kept
 ##@ Check
 
 .PHONY: test
-test: bin/dev $(TEST_TOOLS) ## Run all tests against a real API server (PACKAGES, TESTFLAGS)
+test: bin/dev $(TEST_TOOLS) ## Run all tests, those of large numbers in part (PACKAGES, TESTFLAGS)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" $(TOOLS_OF_TESTS) RAPID_SEED='$(RAPID_SEED)' \
 		go test $(RACE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
 
 # What takes time by its mere number, such as a thousand items or each cell of a matrix, is tried in part by `make test`.
 .PHONY: test-real
-test-real: bin/dev $(TEST_TOOLS) ## Run all tests in their whole size, and without the race detector those of memory (PACKAGES, TESTFLAGS)
+test-real: bin/dev $(TEST_TOOLS) ## Run all tests in their whole size and against a real API server, and without the race detector those of memory (PACKAGES, TESTFLAGS)
 	TEST_PORTION=whole go test $(MEASURED)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" $(TOOLS_OF_TESTS) RAPID_SEED='$(RAPID_SEED)' TEST_PORTION=whole \
 		go test $(RACE) -timeout 60m $(TESTFLAGS) $(PACKAGES)

@@ -32,7 +32,7 @@ import (
 )
 
 // tokenFor is a token of a new ServiceAccount that may list and retry the items of some namespaces.
-func tokenFor(t *testing.T, home string, namespaces ...string) string {
+func tokenFor(t *testing.T, server *apitest.Server, home string, namespaces ...string) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "reader"}}
 	objects := []client.Object{account}
@@ -82,9 +82,10 @@ func TestAPersonRetriesAnItemByThePage(t *testing.T) {
 	t.Parallel()
 	web := feedtest.New(t)
 	web.List(web.Entries("plan", 1)...)
-	w := newWorld(t)
+	w := newWorld(t, onRealServer)
+	server := w.api
 	elsewhere := server.Namespace(t)
-	mine, theirs := tokenFor(t, w.namespace, w.namespace), tokenFor(t, elsewhere, elsewhere)
+	mine, theirs := tokenFor(t, server, w.namespace, w.namespace), tokenFor(t, server, elsewhere, elsewhere)
 
 	board := dashboard.NewBoard(w.manager.GetClient(), w.clock.Now)
 	if err := board.Hear(t.Context(), w.manager.GetCache()); err != nil {

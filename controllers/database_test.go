@@ -33,7 +33,8 @@ func smallCluster(t *testing.T) (*database, *apitest.Server) {
 	portion.Leave(t, left) // before an API server of its own is started
 	etcd := &envtest.Etcd{}
 	etcd.Configure().Set("quota-backend-bytes", fmt.Sprint(16<<20))
-	environment := &envtest.Environment{BinaryAssetsDirectory: server.Assets}
+	assets := server.Real(t).Assets
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
 	environment.ControlPlane.Etcd = etcd
 	t.Cleanup(func() { _ = environment.Stop() })
 	config, err := apitest.Launch(environment)
@@ -48,7 +49,7 @@ func smallCluster(t *testing.T) (*database, *apitest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &database{t, etcd.URL.String()}, &apitest.Server{Config: config, Client: direct, Assets: server.Assets}
+	return &database{t, etcd.URL.String()}, &apitest.Server{Config: config, Client: direct, Assets: assets}
 }
 
 // fillUp writes until etcd takes no more.

@@ -218,7 +218,7 @@ func TestADayOnWhichEverythingFails(t *testing.T) {
 func newSimulatedDay(t *testing.T) *simulatedDay {
 	t.Helper()
 	d := &simulatedDay{
-		world: newWorld(t, repeating),
+		world: newWorld(t, onRealServer, repeating),
 		book:  &dayBook{outcomes: map[string]map[string]int{}, paid: map[string]int{}},
 		web:   feedtest.New(t),
 	}
@@ -340,10 +340,10 @@ func (d *simulatedDay) stand(ctx context.Context) string {
 func (d *simulatedDay) providersInWords() string {
 	home := d.t.TempDir()
 	config := filepath.Join(home, "kubeconfig")
-	if err := os.WriteFile(config, server.Kubeconfig, 0o600); err != nil {
+	if err := os.WriteFile(config, d.api.Kubeconfig, 0o600); err != nil {
 		d.t.Fatal(err)
 	}
-	command := exec.CommandContext(d.t.Context(), filepath.Join(server.Assets, "kubectl"), "-n", d.namespace, "get", "aiproviders")
+	command := exec.CommandContext(d.t.Context(), filepath.Join(d.api.Assets, "kubectl"), "-n", d.namespace, "get", "aiproviders")
 	command.Env = []string{"HOME=" + home, "KUBECONFIG=" + config}
 	out, err := command.CombinedOutput()
 	if err != nil {

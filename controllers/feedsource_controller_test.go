@@ -528,7 +528,7 @@ func TestCredentialsComeFromASecret(t *testing.T) {
 func TestTokensOfServiceAccountsAreNeverSent(t *testing.T) {
 	t.Parallel()
 	web := feedtest.New(t)
-	w := newWorld(t)
+	w := newWorld(t, onRealServer)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "robot"}}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "robot-token", Annotations: map[string]string{corev1.ServiceAccountNameKey: "robot"}},

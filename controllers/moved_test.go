@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/backup"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
@@ -60,8 +59,7 @@ func (w *world) restored(saved *backup.Backup, since backup.EntriesSince) backup
 
 // newCluster is a world at an API server of its own, at the time of another one.
 func newCluster(w *world) *world {
-	api := apitest.StartOlder(w.t, nil)
-	return newWorld(w.t, at(api), func(other *world) { other.clock.FakeClock.SetTime(w.clock.Now()) })
+	return newWorld(w.t, at(server.Another(w.t)), func(other *world) { other.clock.FakeClock.SetTime(w.clock.Now()) })
 }
 
 // calls counts the requests to post at a server: one that is sent again with the same key publishes nothing, and counts all the same.

@@ -59,7 +59,7 @@ var server *apitest.Server
 
 func TestMain(m *testing.M) {
 	pdftext.Main() // the program of the tests is also the process that reads PDF documents
-	os.Exit(apitest.Run(m, &server))
+	os.Exit(apitest.RunInMemory(m, &server))
 }
 
 // world is a namespace with an operator of its own, whose clock the test sets.
@@ -201,6 +201,9 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 	return w
 }
 
+// onRealServer has a world be at a real API server also where the others are at one in memory: it is about what only that has.
+func onRealServer(w *world) { at(server.Real(w.t))(w) }
+
 // mapper knows the kinds that the operator reads and writes.
 var mapper = sync.OnceValue(func() meta.RESTMapper {
 	known := meta.NewDefaultRESTMapper(nil)
@@ -252,7 +255,7 @@ func (w *world) start() {
 		Tracer:          w.tracer,
 		PostsInMemory:   w.postsInMemory,
 		EventBytes:      w.eventBytes,
-	}, controllers.ForTest{HasKinds: w.api == server, ByClockOnly: w.byClockOnly})
+	}, controllers.ForTest{HasKinds: w.api.HasKinds, ByClockOnly: w.byClockOnly})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (w *world) denies(resource, expression, message string) {
 // having older kinds: nobody else is held up by it.
 func TestAPolicyThatRepeatsAFeedHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
-	tenants := newTenants(t, 2)
+	tenants := newTenants(t, 2, onRealServer)
 	neighbour, hostile := tenants[0], tenants[1]
 	hostile.denies("feeditems", `request.operation != 'CREATE' || !object.spec.title.contains('unwanted')`, `'not to be published: ' + object.spec.title`)
 	unwanted := `unwanted: strict decoding error: unknown field "status.deliveries[0].key"`

@@ -23,7 +23,7 @@ import (
 // and nobody goes on trying for ever.
 func TestPostsOfANamespaceThatIsGoneAreNotWrittenForEver(t *testing.T) {
 	t.Parallel()
-	tenants := newTenants(t, 2)
+	tenants := newTenants(t, 2, onRealServer)
 	w, leaving := tenants[0], tenants[1]
 	var tries atomic.Int32
 	w.faults.on(func(r *http.Request) *metav1.Status {
@@ -58,7 +58,7 @@ func TestPostsOfANamespaceThatIsGoneAreNotWrittenForEver(t *testing.T) {
 func (w *world) end() {
 	w.t.Helper()
 	ctx := w.t.Context()
-	namespaces := kubernetes.NewForConfigOrDie(apiServer().Config).CoreV1().Namespaces()
+	namespaces := kubernetes.NewForConfigOrDie(w.api.Config).CoreV1().Namespaces()
 	if err := namespaces.Delete(ctx, w.namespace, metav1.DeleteOptions{}); err != nil {
 		w.t.Fatal(err)
 	}

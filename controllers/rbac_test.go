@@ -76,8 +76,9 @@ func (f *denials) all() []string {
 func under(t *testing.T, may []rbacv1.PolicyRule, forbidden *denials) func(*world) {
 	return func(w *world) {
 		t.Helper()
+		onRealServer(w)
 		user := "operator-" + w.namespace
-		server.Allow(t, user, w.namespace, "operator", may)
+		w.api.Allow(t, user, w.namespace, "operator", may)
 		w.reaches = func(config *rest.Config) {
 			config.Impersonate.UserName = user
 			config.Wrap(forbidden.wrap)

@@ -31,6 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest/inmemory"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // patience is how long a test waits for something that must happen, while nothing moves towards it. It is
@@ -58,50 +60,132 @@ type Server struct {
 	Client client.WithWatch
 	// Assets is the folder of the control plane's binaries, kubectl among them.
 	Assets string
+	// HasKinds is set where all kinds are those of this version.
+	HasKinds bool
+
+	real func() (*Server, error)
 }
 
 // parallel is how many tests run at the same time if nobody says otherwise: most of them wait, most of the time.
 const parallel = 16
 
-// moreMemory is GOGC of the tests and of the API server: they take memory rather than time.
-const moreMemory = 400
+// GOGC of the tests and of the API server: they take memory rather than time. With the race detector more of it costs time again.
+const (
+	memoryOfTests  = 200
+	memoryOfServer = 400
+)
 
 // Run starts an API server, calls the tests, and stops it. Use it in TestMain.
 func Run(m *testing.M, into **Server) int { return RunAtOnce(m, into, parallel) }
 
 // RunAtOnce is Run for tests of which fewer may run at the same time, unless the command line says otherwise: such as start several processes each.
 func RunAtOnce(m *testing.M, into **Server, tests int) int {
-	if err := flag.Set("test.parallel", strconv.Itoa(tests)); err != nil { // the command line is read later, and wins
+	if err := prepare(tests); err != nil {
 		return complain(err)
 	}
-	ctrl.SetLogger(quietUnlessAsked())
-	debug.SetGCPercent(moreMemory)
-	root, err := moduleRoot()
+	server, stop, err := startReal()
+	defer stop()
 	if err != nil {
 		return complain(err)
+	}
+	*into = server
+	return m.Run()
+}
+
+// RunInMemory is Run with an API server in the memory of the tests' process, unless they are run in their whole size. A test that needs more than it has
+// asks for a real one: see Server.Real.
+func RunInMemory(m *testing.M, into **Server) int {
+	if portion.IsWhole() {
+		return Run(m, into)
+	}
+	server, err := startInMemory()
+	if err == nil {
+		err = prepare(parallel)
+	}
+	if err != nil {
+		return complain(err)
+	}
+	stop := func() {}
+	server.real = sync.OnceValues(func() (*Server, error) {
+		started, stopIt, err := startReal()
+		stop = stopIt
+		return started, err
+	})
+	defer func() { stop() }()
+	*into = server
+	return m.Run()
+}
+
+// prepare sets what all tests of a process have in common.
+func prepare(tests int) error {
+	ctrl.SetLogger(quietUnlessAsked())
+	debug.SetGCPercent(memoryOfTests)
+	return flag.Set("test.parallel", strconv.Itoa(tests)) // the command line is read later, and wins
+}
+
+// startReal starts a control plane with the operator's kinds; what stops it is to be called after an error too.
+func startReal() (*Server, func(), error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, func() {}, err
 	}
 	assets, err := assets(root)
 	if err != nil {
-		return complain(err)
+		return nil, func() {}, err
 	}
 	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
+	stop := func() { _ = environment.Stop() }
 	// What a server does for its own sake is left out.
 	environment.ControlPlane.GetAPIServer().Configure().Set("enable-priority-and-fairness", "false").Set("profiling", "false")
-	defer func() { _ = environment.Stop() }()
-	config, err := startWith(environment, map[string]string{"GOGC": strconv.Itoa(moreMemory)})
+	config, err := startWith(environment, map[string]string{"GOGC": strconv.Itoa(memoryOfServer)})
 	if err != nil {
-		return complain(err)
+		return nil, stop, err
 	}
 	if _, err := InstallKinds(config, filepath.Join(root, definitions)); err != nil {
-		return complain(err)
+		return nil, stop, err
 	}
 	config.QPS = -1
 	direct, err := client.NewWithWatch(config, client.Options{Scheme: Scheme()})
-	if err != nil {
-		return complain(err)
+	return &Server{Config: config, Kubeconfig: environment.KubeConfig, Client: direct, Assets: assets, HasKinds: true}, stop, err
+}
+
+// Another starts one of the same sort, of the test's own.
+func (s *Server) Another(t *testing.T) *Server {
+	t.Helper()
+	if s.real == nil {
+		return StartOlder(t, nil)
 	}
-	*into = &Server{Config: config, Kubeconfig: environment.KubeConfig, Client: direct, Assets: assets}
-	return m.Run()
+	another, err := startInMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return another
+}
+
+func startInMemory() (*Server, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	server, err := inmemory.New(filepath.Join(root, definitions))
+	if err != nil {
+		return nil, err
+	}
+	direct, err := client.NewWithWatch(server.Config(), client.Options{Scheme: Scheme()})
+	return &Server{Config: server.Config(), Client: direct, HasKinds: true}, err
+}
+
+// Real returns the API server itself, or a real one where it is in memory, for what only that has: permissions, policies, service accounts, kubectl.
+func (s *Server) Real(t *testing.T) *Server {
+	t.Helper()
+	if s.real == nil {
+		return s
+	}
+	started, err := s.real()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return started
 }
 
 // startWith starts an environment whose processes find such variables in theirs.

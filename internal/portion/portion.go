@@ -16,18 +16,19 @@ import (
 
 // Of returns how much a test takes of what costs time by its mere number, such as items. The whole is what the requirements speak of.
 func Of(whole, part int) int {
-	if isWhole() {
+	if IsWhole() {
 		return whole
 	}
 	return part
 }
 
-func isWhole() bool { return os.Getenv("TEST_PORTION") == "whole" }
+// IsWhole reports whether tests are run in their whole size.
+func IsWhole() bool { return os.Getenv("TEST_PORTION") == "whole" }
 
 // Whole leaves a test to `make test-real`, and says why.
 func Whole(t *testing.T, why string) {
 	t.Helper()
-	if !isWhole() {
+	if !IsWhole() {
 		t.Skip("only with `make test-real`: " + why)
 	}
 }
@@ -53,7 +54,7 @@ func Leaves(list, test string) bool {
 // Draws has each property of a package be tried with n draws of rapid instead of a hundred; with `make test-real`, with all. It is for an init: the
 // command line is read later, and wins.
 func Draws(n int) {
-	if isWhole() {
+	if IsWhole() {
 		return
 	}
 	if err := flag.Set("rapid.checks", strconv.Itoa(n)); err != nil {
@@ -88,7 +89,7 @@ func SomeOf[V any](of []V, n int) (some []V) {
 // Across returns with which of the others one of the rows of a matrix is tried: each of the others with some row, and each row with some of the others;
 // with `make test-real`, each with each.
 func Across[R, V any](row string, rows map[string]R, others map[string]V) map[string]V {
-	if isWhole() {
+	if IsWhole() {
 		return others
 	}
 	at, some := slices.Index(slices.Sorted(maps.Keys(rows)), row), map[string]V{}
