@@ -36,7 +36,7 @@ const patience = 2 * time.Minute
 var binary string
 
 // testsAtOnce is how many tests run at the same time. Each has several managers: of forty on two cores some cannot renew their Leases.
-const testsAtOnce = 8
+const testsAtOnce = 10
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 

@@ -28,7 +28,7 @@ import (
 // posted twice, and nobody ends for a clock.
 func TestTheNumberOfShardsIsChangedWhileClocksAreSet(t *testing.T) {
 	t.Parallel()
-	portion.Whole(t, "TestTheNumberOfShardsIsChangedByARollout shows the same, without clocks that are set")
+	portion.Whole(t, "TestALeaderOfAnotherNumberOfShardsDoesNotPost shows a part of it, without clocks that are set")
 	c := newCountry(t)
 	old := c.worker(t, 1)
 	old.proxy.ahead.Store(int64(time.Hour))
