@@ -18,13 +18,14 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R5.1: items are found by their source and their phase, new ones too.
 func TestFieldSelectors(t *testing.T) {
 	t.Parallel()
 	k := story(t)
-	for selector, want := range map[string][]string{
+	for selector, want := range portion.Some(map[string][]string{
 		"status.phase=Failed":                            {"item-failed"},
 		"status.phase=Unprocessed":                       {"item-new"},
 		"status.phase!=Failed":                           {"item-deferred", "item-new", "item-pending", "item-processed"},
@@ -32,7 +33,7 @@ func TestFieldSelectors(t *testing.T) {
 		"spec.sourceRef.name=press":                      {"item-deferred", "item-failed", "item-pending", "item-processed"},
 		"spec.sourceRef.name=press,status.phase=Pending": {"item-pending"},
 		"spec.sourceRef.name=other,status.phase=Failed":  nil,
-	} {
+	}, 4) {
 		t.Run(selector, func(t *testing.T) {
 			t.Parallel()
 			var list v1alpha1.FeedItemList
@@ -88,7 +89,7 @@ func TestColumns(t *testing.T) {
 		"the category":                  {"get feeds", "NAME READY STATUS AGE", []string{"aiprovider.feeds.feed-operator.io/built-in"}},
 		"only what has failed, by kind": {"get feeditems --field-selector status.phase=Failed", "NAME SOURCE PHASE REASON TITLE AGE", []string{"item-failed"}},
 	}
-	for name, test := range tests {
+	for name, test := range portion.Some(tests, 7) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := k.run(t, strings.Fields(test.arguments)...)
@@ -116,7 +117,8 @@ func TestExplain(t *testing.T) {
 		}
 		return nil
 	})
-	for path, phrases := range map[string][]string{ // what a reader of each has to find
+	// What a reader of each has to find. Each is a run of kubectl.
+	for path, phrases := range portion.Some(map[string][]string{
 		"feedsource":                             {"FeedSource is a feed that the operator reads", "feeds.feed-operator.io/poll", "-required-"},
 		"feedsource.spec":                        {"url", "<string> -required-", "Without any, the built-in extractive summarizer is used."},
 		"feedsource.spec.url":                    {"RSS, Atom or JSON Feed", "Credentials do not belong into it: use secretRef."},
@@ -156,7 +158,7 @@ func TestExplain(t *testing.T) {
 		"feedsource.spec.retention.keepMost":     {"processed items go first and failed ones last"},
 		"feedsource.spec.headers.name":           {"Headers that the operator sets itself cannot be named."},
 		"feedsource.spec.article.maxBytes":       {"LargeFileSkipped. Default: 5 MiB"},
-	} {
+	}, 8) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			out := strings.Join(strings.Fields(k.run(t, "explain", path)), " ")

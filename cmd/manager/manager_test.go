@@ -24,6 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 var server *apitest.Server
@@ -36,7 +37,10 @@ const patience = 2 * time.Minute
 var binary string
 
 // testsAtOnce is how many tests run at the same time. Each has several managers: of forty on two cores some cannot renew their Leases.
-const testsAtOnce = 10
+const (
+	testsAtOnce       = 8
+	testsAtOnceInPart = 12
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -52,7 +56,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build the manager: %v\n%s", err, out)
 		return 1
 	}
-	return apitest.RunAtOnce(m, &server, testsAtOnce)
+	return apitest.RunAtOnce(m, &server, portion.Of(testsAtOnce, testsAtOnceInPart))
 }
 
 // R2.8, R3.5: wherever the manager is stopped, the item ends Processed, once.

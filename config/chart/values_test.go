@@ -76,7 +76,7 @@ func TestEachValueDoesSomething(t *testing.T) {
 			t.Errorf("no case sets %s", path)
 		}
 	}
-	for _, path := range portion.SomeOf(slices.Sorted(maps.Keys(sets)), 8) {
+	for _, path := range portion.SomeOf(slices.Sorted(maps.Keys(sets)), 4) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			for _, file := range sets[path] {
