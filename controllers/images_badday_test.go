@@ -19,7 +19,6 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
-	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 const enclosedImage = `<enclosure url="HERE/image.png" type="image/png"/>`
@@ -27,13 +26,13 @@ const enclosedImage = `<enclosure url="HERE/image.png" type="image/png"/>`
 // R3.14, R4.4: while the API server takes no writes, the image of a post that could not be announced is not uploaded again and again; and the post shows it in the end.
 func TestAnImageIsNotUploadedForEachIntentThatIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, refusal := range portion.Some(map[string]struct {
+	for name, refusal := range map[string]struct {
 		answer      metav1.Status
 		intentsOnly bool
 	}{
 		"a database that is full":            {answer: metav1.Status{Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: "etcdserver: mvcc: database space exceeded"}},
 		"a policy that refuses intents only": {metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "denied by a policy: no posts today"}, true},
-	}, 1) {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

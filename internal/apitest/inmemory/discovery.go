@@ -28,7 +28,7 @@ func (s *Server) discovered(path string) any {
 		if path == "api/"+version.String() || path == "apis/"+version.String() {
 			found.GroupVersion = version.String()
 			resource := metav1.APIResource{
-				Name: of.resource.Resource, Kind: of.kind.name, SingularName: strings.ToLower(of.kind.name), Namespaced: !of.clusterish,
+				Name: of.resource.Resource, Kind: of.kind.name, SingularName: strings.ToLower(of.kind.name), Namespaced: !of.clusterScoped,
 				Verbs: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 			}
 			found.APIResources = append(found.APIResources, resource)

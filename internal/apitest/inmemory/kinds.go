@@ -19,9 +19,9 @@ import (
 
 // kind is what is known of the objects of a resource.
 type kind struct {
-	resource   schema.GroupVersionResource
-	name, list string
-	clusterish bool // it is not in a namespace
+	resource      schema.GroupVersionResource
+	name, list    string
+	clusterScoped bool // it is not in a namespace
 	// custom kinds have a schema, count generations, and are updated only by who names the version that is replaced.
 	schema *structuralschema.Structural
 	// review is set for questions about permissions, which are answered and not kept: everybody may do everything.
@@ -40,9 +40,9 @@ func builtin() []*kind {
 		return &kind{resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}, name: name, list: name + "List"}
 	}
 	namespaces, secrets := of("", namespaces, "Namespace"), of("", "secrets", "Secret")
-	namespaces.clusterish = true
+	namespaces.clusterScoped = true
 	may := of("authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview")
-	may.clusterish, may.review = true, true
+	may.clusterScoped, may.review = true, true
 	secrets.selectable = map[string][]string{"type": {"type"}}
 	return []*kind{
 		namespaces, secrets, may, of("", "configmaps", "ConfigMap"),
@@ -87,7 +87,7 @@ func customKind(crd *apiextensionsv1.CustomResourceDefinition, version *apiexten
 	}
 	custom := &kind{
 		resource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: version.Name, Resource: crd.Spec.Names.Plural},
-		name:     crd.Spec.Names.Kind, list: crd.Spec.Names.ListKind, clusterish: crd.Spec.Scope == apiextensionsv1.ClusterScoped,
+		name:     crd.Spec.Names.Kind, list: crd.Spec.Names.ListKind, clusterScoped: crd.Spec.Scope == apiextensionsv1.ClusterScoped,
 		schema: structural, hasStatus: version.Subresources != nil && version.Subresources.Status != nil, selectable: map[string][]string{},
 	}
 	for _, field := range version.SelectableFields {

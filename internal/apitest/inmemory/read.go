@@ -72,9 +72,6 @@ func (s *Server) list(request *asked) (int, []byte, error) {
 	return http.StatusOK, encode(list), nil
 }
 
-// initialEventsEnd marks the bookmark after which a watch goes on with what changes.
-const initialEventsEnd = `"annotations":{"` + metav1.InitialEventsAnnotationKey + `":"true"},`
-
 // watch sends what changes, until the request ends. It returns an error where it has sent nothing.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, request *asked) error {
 	selected, err := request.selection()
@@ -90,64 +87,81 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, request *asked) e
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(*seconds)*time.Second)
 		defer cancel()
 	}
+	text, from, err := s.beginning(request, selected)
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	for {
+		if _, err := w.Write(text); err != nil {
+			return nil // nobody hears it any more
+		}
+		_ = http.NewResponseController(w).Flush()
+		changes, err := s.next(ctx, request, from)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil: // who reads so slowly lists anew
+			status := err.Status()
+			_, _ = w.Write(event(nil, watch.Error, encode(status)))
+			return nil
+		}
+		text = text[:0]
+		for _, change := range changes {
+			text, from = request.tell(text, selected, change), change.version
+		}
+	}
+}
+
+// initialEventsEnd marks the bookmark after which a watch goes on with what changes.
+const initialEventsEnd = `"annotations":{"` + metav1.InitialEventsAnnotationKey + `":"true"},`
+
+// beginning is what a watch sends first, and the version after which it goes on: with all that is there, unless it names a version.
+func (s *Server) beginning(request *asked, selected selection) (text []byte, from uint64, err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	initial := request.options.SendInitialEvents != nil && *request.options.SendInitialEvents
+	if version := request.options.ResourceVersion; !initial && version != "" && version != "0" {
+		if from, err = strconv.ParseUint(version, 10, 64); err != nil {
+			return nil, 0, failed(fmt.Sprintf("resourceVersion: Invalid value: %q: %v", version, err))
+		}
+		if forgotten := request.in(request.namespace).forgotten; from < forgotten {
+			return nil, 0, tooOld(from, forgotten)
+		}
+		return nil, from, nil
+	}
+	for _, object := range request.objectsOf(selected) {
+		text = event(text, watch.Added, request.encodedOf(object))
+	}
+	if initial && request.options.AllowWatchBookmarks {
+		text = request.bookmark(text, s.version, initialEventsEnd)
+	}
+	return text, s.version, nil
+}
+
+// next waits for changes after a version, or for the end of a context.
+func (s *Server) next(ctx context.Context, request *asked, from uint64) ([]change, *apierrors.StatusError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	space := request.in(request.namespace)
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		space.changed.Broadcast()
 	})()
-	var first []byte
-	from := s.version
-	initial := request.options.SendInitialEvents != nil && *request.options.SendInitialEvents
-	switch asked := request.options.ResourceVersion; {
-	case initial, asked == "", asked == "0":
-		for _, object := range request.objectsOf(selected) {
-			first = event(first, watch.Added, request.encodedOf(object))
-		}
-		if initial && request.options.AllowWatchBookmarks {
-			first = request.bookmark(first, from, initialEventsEnd)
-		}
-	default:
-		if from, err = strconv.ParseUint(asked, 10, 64); err != nil {
-			s.mu.Unlock()
-			return failed(fmt.Sprintf("resourceVersion: Invalid value: %q: %v", asked, err))
-		}
-	}
-	if from < space.forgotten {
-		s.mu.Unlock()
-		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, space.forgotten))
-	}
-	s.mu.Unlock()
-	w.WriteHeader(http.StatusOK)
 	for {
-		if _, err := w.Write(first); err != nil {
-			return nil // nobody hears it any more
+		if from < space.forgotten {
+			return nil, tooOld(from, space.forgotten)
 		}
-		_ = http.NewResponseController(w).Flush()
-		var more []change
-		s.mu.Lock()
-		for {
-			if more = space.since(from); len(more) > 0 || ctx.Err() != nil || from < space.forgotten {
-				break
-			}
-			space.changed.Wait()
+		if changes := space.since(from); len(changes) > 0 || ctx.Err() != nil {
+			return changes, nil
 		}
-		forgotten := from < space.forgotten
-		s.mu.Unlock()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if forgotten { // who reads so slowly lists anew
-			status := apierrors.NewResourceExpired("too old resource version").Status()
-			_, _ = w.Write(event(nil, watch.Error, encode(status)))
-			return nil
-		}
-		first = first[:0]
-		for _, change := range more {
-			first, from = request.tell(first, selected, change), change.version
-		}
+		space.changed.Wait()
 	}
+}
+
+func tooOld(version, forgotten uint64) *apierrors.StatusError {
+	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", version, forgotten))
 }
 
 // tell adds to a text what somebody hears of a change who watches a selection.

@@ -23,6 +23,9 @@ const namespaces = "namespaces"
 
 // Server is an API server. It is an http.Handler, and the transport of who reaches it without a network.
 type Server struct {
+	// Kept is how many changes of the objects of a kind are remembered, and up to twice as many. Who asks for what comes after older ones has to list anew.
+	Kept int
+
 	mu          sync.Mutex
 	version     uint64 // of the last change
 	uids        uint64
@@ -38,7 +41,7 @@ func New(folder string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &Server{version: first, collections: map[schema.GroupVersionResource]*collection{}}
+	server := &Server{Kept: 20_000, version: first, collections: map[schema.GroupVersionResource]*collection{}}
 	for _, kind := range append(builtin(), custom...) {
 		server.collections[kind.resource] = &collection{kind: kind, lock: &server.mu, spaces: map[string]*space{}}
 	}
@@ -89,7 +92,7 @@ func (s *Server) understand(r *http.Request) (*asked, error) {
 		request.namespace, parts = parts[1], parts[2:]
 	}
 	of.Resource = parts[0]
-	if request.collection = s.collections[of]; request.collection == nil || request.clusterish && request.namespace != "" {
+	if request.collection = s.collections[of]; request.collection == nil || request.clusterScoped && request.namespace != "" {
 		return nil, notServed(r)
 	}
 	if len(parts) > 1 {

@@ -38,9 +38,6 @@ type change struct {
 	before, after *stored
 }
 
-// kept is how many changes of a kind are remembered. Who asks for what comes after older ones has to list anew.
-const kept = 20_000
-
 // collection holds the objects of a kind.
 type collection struct {
 	*kind
@@ -68,8 +65,8 @@ func (c *collection) in(namespace string) *space {
 	return found
 }
 
-// add notes what has changed.
-func (s *space) add(key key, of change) {
+// add notes what has changed, and forgets what was before the last changes.
+func (s *space) add(key key, of change, kept int) {
 	if of.after == nil {
 		delete(s.objects, key)
 	} else {
@@ -117,9 +114,9 @@ func (s *Server) put(c *collection, before *stored, after map[string]any) *store
 		made.after = is
 	}
 	key := is.key()
-	c.in("").add(key, made)
+	c.in("").add(key, made, s.Kept)
 	if key.namespace != "" {
-		c.in(key.namespace).add(key, made)
+		c.in(key.namespace).add(key, made, s.Kept)
 	}
 	return is
 }

@@ -149,7 +149,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, request *asked) 
 
 // admit refuses a new object where its namespace is not there, or is about to end.
 func (s *Server) admit(request *asked) error {
-	if request.clusterish {
+	if request.clusterScoped {
 		return nil
 	}
 	of := s.collections[namespaceResource()].in("").objects[key{name: request.namespace}]
