@@ -148,7 +148,7 @@ var intentMutations = []mutation{
 		breaks: "a process that was frozen while the clock was set back makes its call",
 		file:   "internal/delivery/publish.go",
 		old:    "+rounding-apiclock.PassedBy(clock))",
-		now:    "+rounding-p.claimed)",
+		now:    "+rounding-p.claimed-0*apiclock.PassedBy(clock))",
 		in:     "controllers",
 		tests:  []string{"TestACallIsNotMadeLongAfterItsIntentThoughTheClockIsSetBackMeanwhile"},
 	},

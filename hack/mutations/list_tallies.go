@@ -123,7 +123,7 @@ var tallyMutations = []mutation{
 		breaks: "a post whose result was written though its answer was lost is not counted",
 		file:   "internal/delivery/result.go",
 		old:    "		d.engine.noteTaken(d.before, there, d.post, &d.outcome, d.at)\n",
-		now:    "",
+		now:    "\t\t_ = there\n",
 		in:     "controllers",
 		tests:  []string{"TestAPostIsCountedThoughTheAnswerToItsResultIsLost"},
 	},
