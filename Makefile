@@ -18,7 +18,7 @@ RAPID_SEED ?= 20261121
 CHAOS ?= 5m
 # make chaos: what the plan is drawn from. Without one, another each time, which is said first.
 SEED ?=
-# make mutations: which ones, as a regular expression. All of them take a quarter of an hour.
+# make mutations: which ones, as a regular expression. All of them take half an hour or more.
 MUTATIONS ?=
 # What the operator says its version is.
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),devel)
