@@ -127,7 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !free { // woken when it is its turn, the host is free, and the network is up
 		return r.count(ctx, &source, watch, time.Time{}, nil)
 	}
-	next, err := r.poll(ctx, &source, watch, r.Web.VisitOf(tickets))
+	next, err := r.poll(ctx, &source, watch, r.Web.VisitOf(tickets, source.Namespace, host))
 	return r.count(ctx, &source, watch, next, err)
 }
 

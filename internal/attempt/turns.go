@@ -37,7 +37,7 @@ func (e *Engine) acquire(ctx context.Context, turn *schedule.Turn, held *tickets
 	if e.Schedule.Free(resourcesOf(held.first)...) {
 		taken, granted := turn.AcquireAll(rank, web.Needs(queue.ItemPlaces, item.Namespace, host)...)
 		if granted {
-			held.page = e.Web.VisitOf(taken)
+			held.page = e.Web.VisitOf(taken, item.Namespace, host)
 		}
 		return granted, nil
 	}
@@ -45,7 +45,7 @@ func (e *Engine) acquire(ctx context.Context, turn *schedule.Turn, held *tickets
 	if !granted {
 		return false, e.markWaiting(ctx, item, held.first)
 	}
-	held.page, held.provider = e.Web.VisitOf(taken), taken[len(taken)-1]
+	held.page, held.provider = e.Web.VisitOf(taken, item.Namespace, host), taken[len(taken)-1]
 	return true, nil
 }
 

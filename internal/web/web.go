@@ -43,8 +43,6 @@ type Web struct {
 
 	mu     sync.Mutex
 	outage polling.Outage
-	// outages is how many are over.
-	outages int
 	// back is when the places are back that waited for the network, for as long as that matters to them.
 	back map[polling.Place]time.Time
 }
@@ -52,8 +50,8 @@ type Web struct {
 // Visit is the right to fetch one document.
 type Visit struct {
 	Host, network *schedule.Ticket
-	// outages is how many outages were over when it began.
-	outages int
+	// back is what was known when it began of when the network was back there.
+	back time.Time
 }
 
 // Needs are the resources that a visit takes for Turn.AcquireAll: the place where it is worked on, the host, and the
@@ -63,10 +61,8 @@ func Needs(place schedule.Resource, namespace, host string) [][]schedule.Resourc
 }
 
 // VisitOf makes a visit of the tickets for what Needs has named.
-func (w *Web) VisitOf(tickets []*schedule.Ticket) *Visit {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return &Visit{Host: tickets[1], network: tickets[2], outages: w.outages}
+func (w *Web) VisitOf(tickets []*schedule.Ticket, namespace, host string) *Visit {
+	return &Visit{Host: tickets[1], network: tickets[2], back: w.NetworkBack(namespace, host)}
 }
 
 func placeOf(namespace, host string) polling.Place {
@@ -112,7 +108,6 @@ func (w *Web) reached(to polling.Place) {
 	if waited == nil {
 		return
 	}
-	w.outages++
 	maps.DeleteFunc(w.back, func(_ polling.Place, at time.Time) bool { return now.Sub(at) > matters })
 	if w.back == nil {
 		w.back = map[polling.Place]time.Time{}
@@ -128,7 +123,7 @@ func (w *Web) reached(to polling.Place) {
 // unreached is ended for a host that gave no answer.
 func (w *Web) unreached(v *Visit, to polling.Place, read time.Time, err error) (telling bool) {
 	now := w.Clock.Now()
-	if _, waited := w.back[to]; waited && v.outages < w.outages { // it was begun while the network was down, and has hung since: that is no news of now
+	if back := w.back[to]; !back.IsZero() && !back.Equal(v.back) { // it was begun while the network was down, and has hung since: that is no news of now
 		v.network.Done()
 		return false
 	}

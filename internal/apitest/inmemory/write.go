@@ -177,6 +177,9 @@ func (a *asked) complete(object *unstructured.Unstructured) {
 		}
 		labels["kubernetes.io/metadata.name"] = object.GetName()
 		object.SetLabels(labels)
+		if phase, _, _ := unstructured.NestedString(object.Object, "status", "phase"); phase != "" { // it is there already, and may be ending
+			return
+		}
 		object.Object["spec"] = map[string]any{"finalizers": []any{"kubernetes"}}
 		object.Object["status"] = map[string]any{"phase": "Active"}
 	case "Secret":
