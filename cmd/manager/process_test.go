@@ -128,6 +128,7 @@ func (p *process) again(flags []string) bool {
 		return false
 	}
 	p.ends = append(p.ends, p.err)
+	p.said.anew()
 	return p.begin(flags) == nil
 }
 
@@ -190,6 +191,7 @@ func (p *process) end(t *testing.T, signal syscall.Signal) {
 type journal struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
+	begins  int           // where in it the present one begins of those that were started
 	changed chan struct{} // closed and replaced when something is added
 }
 
@@ -207,13 +209,20 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// await returns when the words are there.
+// anew is called before the process is started again.
+func (j *journal) anew() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.begins = j.text.Len()
+}
+
+// await returns when the words are there, said by the present one of those that were started.
 func (j *journal) await(t *testing.T, words string) {
 	t.Helper()
 	late := time.After(patience)
 	for {
 		j.mu.Lock()
-		said, changed := j.text.String(), j.changed
+		said, changed := j.text.String()[j.begins:], j.changed
 		j.mu.Unlock()
 		if strings.Contains(said, words) {
 			return
