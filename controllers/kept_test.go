@@ -129,6 +129,55 @@ func TestWhatIsKnownIsKeptWhileNoWritesAreTaken(t *testing.T) {
 	}
 }
 
+// R3.14: while no writes are taken, not even a page is read for an item that has not begun; who finds out whether they are taken again does so by a write.
+func TestNoPageIsReadWhileNoWritesAreTaken(t *testing.T) {
+	t.Parallel()
+	const n = 10
+	writer := &script{}
+	w := scriptedWorld(t, map[string]*script{"writer": writer}, func(w *world) { w.perHost = 2 })
+	refused := w.refuses(overQuota, "")
+	begin := sync.OnceFunc(func() { refused.on.Store(true) })
+	writer.answer = func(_ int, request provider.Request) (provider.Response, error) {
+		begin()
+		return written(request), nil
+	}
+	web := feedtest.New(t)
+	var first sync.Once
+	known := make(chan struct{}) // closed when it is known that writes are refused; the pages that are being read then come after that, but for the first one
+	web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasPrefix(r.URL.Path, "/articles/") {
+			waits := true
+			first.Do(func() { waits = false })
+			if waits {
+				select {
+				case <-known:
+				case <-r.Context().Done():
+				}
+			}
+		}
+		return false
+	})
+	web.List(web.Entries("news", n)...)
+	w.source("news", web.FeedURL(), summarizedBy("writer"))
+	w.untilGivenUp(refused)
+	close(known)
+	for range 3 {
+		w.last(refused)
+	}
+	pages := 0
+	for i := range n {
+		pages += web.Hits(fmt.Sprintf("/articles/news-%d", i+1))
+	}
+	if most := w.perHost + 1; pages > most { // the first one, one in its place, and the other one
+		t.Errorf("%d pages were read, of which at most %d had begun when nothing could be written any more", pages, most)
+	}
+	refused.on.Store(false)
+	w.itemsInTime("news", allProcessed(n))
+	if calls := writer.calls(); calls != n {
+		t.Errorf("%d calls of the model for %d items", calls, n)
+	}
+}
+
 // R3.14, R3.10: a dead letter is told once, though for two minutes nobody can write down that it was.
 func TestADeadLetterIsToldOnceWhileNoWritesAreTaken(t *testing.T) {
 	t.Parallel()

@@ -95,6 +95,6 @@ var heldMutations = []mutation{
 		old:    "if !held {",
 		now:    "if !held || true {",
 		in:     "controllers",
-		tests:  []string{"TestWhatIsKnownIsKeptWhileNoWritesAreTaken"},
+		tests:  []string{"TestNoPageIsReadWhileNoWritesAreTaken"},
 	},
 }
