@@ -38,7 +38,7 @@ var binary string
 
 // testsAtOnce is how many tests run at the same time. Each has several managers: of forty on two cores some cannot renew their Leases.
 const (
-	testsAtOnce       = 8
+	testsAtOnce       = 6
 	testsAtOnceInPart = 12
 )
 
