@@ -187,6 +187,7 @@ func (c *Client) fetch(ctx context.Context, r Request) (*Response, *parcel, erro
 			span.Unanswered(failed)
 			return nil, nil, failed
 		}
+		endSwitched(answer)
 		if isRedirect(answer.StatusCode) {
 			discard(answer.Body)
 			span.Answered(answer.StatusCode, nil)

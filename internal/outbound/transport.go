@@ -103,6 +103,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		span.Unanswered(failed)
 		return nil, failed
 	}
+	endSwitched(answer)
 	status := answer.StatusCode
 	answer, err = t.whole(request, at, answer)
 	span.Answered(status, err)
@@ -187,6 +188,15 @@ func (t *Transport) whole(request *http.Request, at target, answer *http.Respons
 		return nil, t.client.statusFailure(at, answer)
 	}
 	return nil, bodyFailure(request.Context(), at, t.maxBytes, 0, err)
+}
+
+// endSwitched ends the connection of an answer that changes the protocol, which no request asks for: net/http hands the connection itself over
+// as its body, and neither a context nor a time ends reading from that.
+func endSwitched(answer *http.Response) {
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		_ = answer.Body.Close()
+		answer.Body = http.NoBody
+	}
 }
 
 func closeBody(request *http.Request) {
