@@ -9,6 +9,7 @@ package expression
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"cel.dev/cel-go/cel"
@@ -20,6 +21,12 @@ import (
 // maxPattern bounds a regular expression, in instructions of its program: about the number of
 // its characters, each of what is repeated counted.
 const maxPattern = 2000
+
+// maxPatterns bounds all regular expressions that are written out in one expression together, likewise. They are compiled once, and kept for as
+// long as the expression is: an instruction takes some 100 bytes.
+const maxPatterns = 2 * maxPattern
+
+var errPatterns = fmt.Errorf("the regular expressions in it are too long together: they may have about %d characters, each of what is repeated counted", maxPatterns)
 
 const (
 	// maxDepth bounds how deep an expression is nested, and how long its chains are: the types of lists in lists take the compiler
@@ -93,6 +100,13 @@ func textFunction(name, overload string, perCharacter float64, size cost.Quantit
 
 // Compile checks an expression. The error says what is wrong and where, for a person.
 func Compile(env *cel.Env, source string) (*cel.Ast, error) {
+	parsed, issues := env.Parse(source)
+	if issues.Err() != nil {
+		return nil, inWords(issues)
+	}
+	if patterns(parsed) > maxPatterns { // before each of them is compiled to be checked
+		return nil, errPatterns
+	}
 	checked, issues := env.Compile(source)
 	if issues.Err() != nil {
 		return nil, inWords(issues)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/overloads"
@@ -92,4 +93,22 @@ func instructions(pattern string) uint64 {
 		return maxPattern // and refused
 	}
 	return uint64(count) //nolint:gosec // a count
+}
+
+// patterns is how many instructions the patterns have together that are written out in an expression.
+func patterns(parsed *cel.Ast) uint64 {
+	var sum uint64
+	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != overloads.Matches || sum > maxPatterns {
+			return
+		}
+		arguments := e.AsCall().Args()
+		if len(arguments) == 0 || arguments[len(arguments)-1].Kind() != ast.LiteralKind {
+			return
+		}
+		if written, is := arguments[len(arguments)-1].AsLiteral().(types.String); is {
+			sum += instructions(string(written))
+		}
+	}))
+	return sum
 }
