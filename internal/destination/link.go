@@ -46,22 +46,29 @@ func authorityEnd(rest string) int {
 	return len(rest)
 }
 
-// escape encodes what no link should have, and an @ that would be taken for a mention.
+// escape encodes what no link should have, an @ that would be taken for a mention, and the first character after a # that would be taken
+// for a hashtag: a server that looks for these looks into links as well.
 func escape(rest string) string {
 	var out strings.Builder
-	previous := rune(-1)
+	previous, before := rune(-1), rune(-1)
 	for _, r := range rest {
-		mention := r == '@' && !(previous == '/' || previous == '=' || previous <= unicode.MaxASCII && isWord(previous))
-		if mention || r <= ' ' || r > '~' || strings.ContainsRune("<>\"\\^`{|}", r) {
+		mention := r == '@' && !(goesOnWithin(previous) || previous == '_')
+		tag := previous == '#' && isWord(r) && !(goesOnWithin(before) || before == ')')
+		previous, before = r, previous
+		if mention || tag || r <= ' ' || r > '~' || strings.ContainsRune("<>\"\\^`{|}", r) {
 			for _, b := range utf8.AppendRune(nil, r) {
 				fmt.Fprintf(&out, "%%%02X", b)
 			}
 		} else {
 			out.WriteRune(r)
 		}
-		previous = r
 	}
 	return out.String()
+}
+
+// goesOnWithin reports for a character of a link that neither a mention nor a hashtag begins after it.
+func goesOnWithin(previous rune) bool {
+	return previous == '/' || previous == '=' || previous >= 0 && previous <= unicode.MaxASCII && previous != '_' && isWord(previous)
 }
 
 // firmEnd encodes the punctuation that a link ends with.

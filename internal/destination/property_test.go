@@ -257,3 +257,31 @@ func FuzzCompose(f *testing.F) {
 		checkPost(t, m, limits, post)
 	})
 }
+
+// R4.1: the link of an entry puts its post under no hashtag either: a server looks for those in links as well.
+func TestALinkPutsAPostUnderNoHashtag(t *testing.T) {
+	t.Parallel()
+	composer, err := NewComposer(Style{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range []string{
+		"https://feed.example/a-#Election", "https://feed.example/a,#Election", "https://feed.example/?#Election", "https://feed.example/a##Election",
+		"https://feed.example/a%#Election", "https://feed.example/a;#選挙", "https://feed.example/a.#2026election", "https://feed.example#-#Election",
+	} {
+		post, err := composer.Compose(Material{Title: "A title", URL: link}, Limits{})
+		if err != nil {
+			t.Error(err)
+		}
+		for _, found := range foundHashtag.FindAllString(post.Text, -1) {
+			if strings.Trim(found[strings.IndexAny(found, hashSigns):], hashSigns+"0123456789") != "" {
+				t.Errorf("the hashtag %q is found in %q", found, post.Text)
+			}
+		}
+	}
+	for _, link := range []string{"https://feed.example/a#part", "https://feed.example/#part", "https://feed.example/a-#/part", "https://feed.example/a?b=#part"} {
+		if got := WebLink(link); got != link {
+			t.Errorf("%s became %s", link, got)
+		}
+	}
+}

@@ -54,15 +54,25 @@ func newDay(t time.Time) day {
 	return day(t.UTC().Format(time.RFC3339))
 }
 
-func (d day) String() string { return d.Format(time.DateOnly) }
+func (d day) String() string {
+	written, _ := d.Format(time.DateOnly)
+	return written
+}
+
+// maxDateLayout bounds the layout of a day, in bytes. A layout may be what another one has written, and some of what is written is twice as long as
+// the layout, and a layout again: in November, 1 becomes 11, that becomes 1111, and so on.
+const maxDateLayout = 256
 
 // Format writes the day as a layout of package time has it.
-func (d day) Format(layout string) string {
+func (d day) Format(layout string) (string, error) {
+	if len(layout) > maxDateLayout {
+		return "", fmt.Errorf("the layout of a day has at most %d bytes", maxDateLayout)
+	}
 	t, err := time.Parse(time.RFC3339, string(d))
 	if err != nil {
-		return ""
+		return "", nil
 	}
-	return t.Format(layout)
+	return t.Format(layout), nil
 }
 
 // layout is a template that was checked: it ends soon and writes little, whatever it is given.

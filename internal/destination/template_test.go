@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 // R4.1: a template is over documented fields.
@@ -89,5 +90,25 @@ func TestComposeBoundsWhatATemplateWrites(t *testing.T) {
 	}
 	if text, err := written.render(fields{Summary: material.Summary}); !errors.Is(err, errTooMuch) || len(text) > maxRendered {
 		t.Errorf("error = %v after %d bytes, want it to end at %d", err, len(text), maxRendered)
+	}
+}
+
+// R4.1: a day that was written may be the layout of a day, and in November each 1 becomes 11. What comes of that in between is bounded too.
+func TestComposeBoundsADateThatIsTheLayoutOfADate(t *testing.T) {
+	t.Parallel()
+	nested := func(calls int) string {
+		return "{{" + strings.Repeat(".Published.Format (", calls-1) + `.Published.Format "1"` + strings.Repeat(")", calls-1) + "}}"
+	}
+	material := Material{Title: "A title", Summary: "A summary.", URL: "https://example.org/1", Published: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}
+	for calls, want := range map[int]string{8: "", 24: "the layout of a day has at most 256 bytes"} {
+		for name, style := range map[string]Style{"template": {Template: "{{.Title}} " + nested(calls)}, "content warning": {ContentWarning: nested(calls)}} {
+			composer, err := NewComposer(style)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := composer.Compose(material, Limits{}); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%d calls in the %s: %v, want %q", calls, name, err, want)
+			}
+		}
 	}
 }

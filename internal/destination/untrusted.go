@@ -29,7 +29,7 @@ const (
 )
 
 const (
-	linkStart = `(?:[a-z0-9+.-]*://|\bwww\.|\b(?:mailto|xmpp|magnet):)`
+	linkStart = `(?:[a-z0-9+.-]*://|\bwww\.|(?:\b|_)(?:mailto|xmpp|magnet):)`
 	linkRest  = `[!-~]*[\pM\x{200c}\x{200d}]*` // an accent goes with its letter
 	sentence  = `.!?。！？\n`
 )

@@ -257,3 +257,16 @@ func TestHashtags(t *testing.T) {
 		})
 	}
 }
+
+// R4.1: a server that looks for links finds none in the text of a feed, not even after an underscore, where no word begins.
+func TestPlainTextHasNoLinksAfterAnUnderscore(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"_magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a", "Read_this_xmpp:spam@localhost now", "a _mailto:x@localhost b"} {
+		got := PlainText(text, 1000)
+		for _, scheme := range []string{"magnet:", "xmpp:", "mailto:"} {
+			if strings.Contains(got, scheme) {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+	}
+}
