@@ -117,7 +117,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 		return err
 	}
 	plan := schedule.New(options.Clock, waker.Wake, map[schedule.Kind]schedule.Limit{
-		schedule.KindHost:    {Concurrent: options.RequestsPerHost, Every: options.HostInterval, Sharing: schedule.ByTenant},
+		schedule.KindHost:    {Concurrent: options.RequestsPerHost, Every: options.HostInterval, LongestPause: web.LongestHostPause, Sharing: schedule.ByTenant},
 		schedule.KindNetwork: {},
 		schedule.KindWrites:  {},
 	})

@@ -51,6 +51,9 @@ func Timing(source *v1alpha1.FeedSource, now time.Time) polling.Timing {
 		if !believable.Past(t.Time, now) {
 			timing.RecordedPoll = source.CreationTimestamp.Time
 		}
+		if !believable.Past(timing.RecordedPoll, now) { // it was made by the same clock
+			timing.RecordedPoll = time.Time{}
+		}
 	}
 	return timing
 }

@@ -107,6 +107,9 @@ func (m *Memory) First(source *v1alpha1.FeedSource, begun int, now time.Time) po
 	first := polling.First{Poll: true, Items: max(source.InitialItems()-begun, 0)}
 	if !believable.Past(m.emptySince, now) { // it was with the first poll, or later
 		m.emptySince = m.object.CreationTimestamp.Time
+		if !believable.Past(m.emptySince, now) { // it was made by the same clock
+			m.emptySince = now
+		}
 	}
 	if !m.firstPoll() {
 		first.Poll, first.Since = !m.emptySince.IsZero(), m.emptySince

@@ -165,7 +165,7 @@ func (a Availability) lengthened(now time.Time, retryAfter time.Duration) Availa
 // Broken is the availability of what was found out to be broken in another way than by its calls:
 // its circuit is open.
 func Broken(now time.Time) Availability {
-	return Availability{State: StateCircuitOpen, Until: now.Add(circuitWait.first), Failures: failuresToOpen}
+	return Availability{State: StateCircuitOpen, Until: now.Add(circuitWait.first), Failures: failuresToOpen, Within: circuitWait.limit}
 }
 
 // Succeeded is the availability after a call has succeeded: ready, and nothing counted. A success

@@ -20,6 +20,8 @@ type Limit struct {
 	Concurrent int
 	// TokensPerDay is how many tokens calls may cost in a day, from midnight to midnight UTC.
 	TokensPerDay int64
+	// LongestPause is how long it is left alone at most after it has refused a call; 0 is for as long as another side may ask for.
+	LongestPause time.Duration
 	// Sharing says whose turn it is where several tenants want the resource. What is shared stays as it is.
 	Sharing Sharing
 }

@@ -289,6 +289,9 @@ func (t *Ticket) report(change func(Availability, time.Time) Availability) (afte
 			return
 		}
 		after = change(before, now)
+		if after.State == StateCoolingDown {
+			after.Within = r.limit.LongestPause
+		}
 		r.report(t, after)
 		t.close(true)
 		if after != before {

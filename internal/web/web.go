@@ -25,11 +25,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// longestHostPause bounds for how long a host is paused by a namespace because it has refused one of its feeds:
+// LongestHostPause bounds for how long a host is paused by a namespace because it has refused one of its feeds:
 // many publishers share a host, and its answer may be about one feed. That feed itself is paused for as long as was
 // asked. Other namespaces go on: whoever has an address at a host can have it refuse them again and again, and must not
 // keep others from it. What that costs the host is one request of each namespace that finds out by itself.
-const longestHostPause = 5 * time.Minute
+const LongestHostPause = 5 * time.Minute
 
 // Web is where feeds and pages are. It knows which hosts ask for a pause, and whether the network is down: then
 // no feed is blamed, and what was out of reach is tried from time to time only (polling.Outage).
@@ -164,5 +164,5 @@ func HostEnded(host *schedule.Ticket, err error) {
 		host.Done()
 		return
 	}
-	host.Failed(&failure.Error{Category: v1alpha1.CategoryRateLimit, RetryAfter: min(cause.RetryAfter, longestHostPause)})
+	host.Failed(&failure.Error{Category: v1alpha1.CategoryRateLimit, RetryAfter: min(cause.RetryAfter, LongestHostPause)})
 }
