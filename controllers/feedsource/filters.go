@@ -23,17 +23,30 @@ import (
 // compiledFilters are the filters of one generation of a source, or why they cannot work.
 type compiledFilters struct {
 	generation int64
-	set        *filter.Set
-	invalid    error
+	// set is nil where they are not light.
+	set     *filter.Set
+	invalid error
 }
 
-// compileFilters makes the filters of a source ready, once per generation.
-func (w *sourceState) compileFilters(source *v1alpha1.FeedSource) (*filter.Set, error) {
+// checkFilters returns why the filters of a source cannot work. It looks once per generation.
+func (w *sourceState) checkFilters(source *v1alpha1.FeedSource) error {
 	if w.filters == nil || w.filters.generation != source.Generation {
 		set, err := filter.Compile(source.Spec.Filters)
-		w.filters = &compiledFilters{generation: source.Generation, set: set, invalid: err}
+		w.filters = &compiledFilters{generation: source.Generation, invalid: err}
+		if set.Light() {
+			w.filters.set = set
+		}
 	}
-	return w.filters.set, w.filters.invalid
+	return w.filters.invalid
+}
+
+// compileFilters makes the filters of a source ready. Light ones are kept; the others, of which a few hundred sources would take all memory, are made
+// anew.
+func (w *sourceState) compileFilters(source *v1alpha1.FeedSource) (*filter.Set, error) {
+	if err := w.checkFilters(source); err != nil || w.filters.set != nil {
+		return w.filters.set, err
+	}
+	return filter.Compile(source.Spec.Filters)
 }
 
 // filtersInvalid is that the feed is not polled because a filter cannot work: what it would let
@@ -48,7 +61,7 @@ func filtersInvalid(invalid error) conditions.Readiness {
 // filterNew asks the filters about entries that were never seen. An error says that the operator is
 // stopping: then nothing is known of the entries.
 func (w *sourceState) filterNew(ctx context.Context, source *v1alpha1.FeedSource, memory *feedmemory.Memory, fresh []feed.Entry) (filter.Sifted, error) {
-	if memory.Lost { // none becomes an item
+	if memory.Lost || len(fresh) == 0 { // none becomes an item, or there is none
 		return filter.Sifted{Kept: fresh}, nil
 	}
 	filters, err := w.compileFilters(source)

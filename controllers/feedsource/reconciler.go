@@ -145,7 +145,7 @@ func (r *Reconciler) notPolled(ctx context.Context, source *v1alpha1.FeedSource,
 		watch.redo = now // an operator before this one could not
 	}
 	var refused error
-	switch _, invalid := watch.compileFilters(source); {
+	switch invalid := watch.checkFilters(source); {
 	case ended(source):
 	case secrets.SentInClear(source):
 		refused = r.writeReadiness(ctx, source, conditions.Readiness{

@@ -68,11 +68,10 @@ func (d day) Format(layout string) (string, error) {
 	if len(layout) > maxDateLayout {
 		return "", fmt.Errorf("the layout of a day has at most %d bytes", maxDateLayout)
 	}
-	t, err := time.Parse(time.RFC3339, string(d))
-	if err != nil {
-		return "", nil
+	if t, err := time.Parse(time.RFC3339, string(d)); err == nil {
+		return t.Format(layout), nil
 	}
-	return t.Format(layout), nil
+	return "", nil // there is no date
 }
 
 // layout is a template that was checked: it ends soon and writes little, whatever it is given.

@@ -18,15 +18,13 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// maxPattern bounds a regular expression, in instructions of its program: about the number of
-// its characters, each of what is repeated counted.
+// maxPattern bounds the regular expressions that are written out in an expression, together, and each of the others, in instructions of their
+// programs: about the number of their characters, each of what is repeated counted. Those programs are kept for as long as the expression is, and
+// an instruction takes some 100 bytes.
 const maxPattern = 2000
 
-// maxPatterns bounds all regular expressions that are written out in one expression together, likewise. They are compiled once, and kept for as
-// long as the expression is: an instruction takes some 100 bytes.
-const maxPatterns = 2 * maxPattern
-
-var errPatterns = fmt.Errorf("the regular expressions in it are too long together: they may have about %d characters, each of what is repeated counted", maxPatterns)
+var errPatterns = fmt.Errorf("the regular expressions in it are too long together: they may have about %d characters, "+
+	"each of what is repeated counted", maxPattern)
 
 const (
 	// maxDepth bounds how deep an expression is nested, and how long its chains are: the types of lists in lists take the compiler
@@ -104,7 +102,7 @@ func Compile(env *cel.Env, source string) (*cel.Ast, error) {
 	if issues.Err() != nil {
 		return nil, inWords(issues)
 	}
-	if patterns(parsed) > maxPatterns { // before each of them is compiled to be checked
+	if patterns(parsed) > maxPattern { // before each of them is compiled to be checked
 		return nil, errPatterns
 	}
 	checked, issues := env.Compile(source)
@@ -112,6 +110,12 @@ func Compile(env *cel.Env, source string) (*cel.Ast, error) {
 		return nil, inWords(issues)
 	}
 	return checked, nil
+}
+
+// Weight is how much of a checked expression is kept while it is ready: in characters and, of its regular expressions, instructions. Each takes some
+// 100 bytes at most.
+func Weight(source string, checked *cel.Ast) int {
+	return len(source) + int(patterns(checked)) //nolint:gosec // bounded
 }
 
 // Program makes an expression ready that can cost at most so much, with variables of at most these sizes; else the error is

@@ -99,7 +99,7 @@ func instructions(pattern string) uint64 {
 func patterns(parsed *cel.Ast) uint64 {
 	var sum uint64
 	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != overloads.Matches || sum > maxPatterns {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != overloads.Matches || sum > maxPattern {
 			return
 		}
 		arguments := e.AsCall().Args()

@@ -26,12 +26,18 @@ import (
 // a nil one, keep everything.
 type Set struct {
 	drop, keep []compiled
+	// weight is how much is kept of it: see expression.Weight.
+	weight int
 }
+
+// lightWeight is the most that a light set weighs.
+const lightWeight = 300
 
 // compiled is one filter that is ready to be asked.
 type compiled struct {
 	name    string
 	program cel.Program
+	weight  int
 	// dated is set where the expression speaks of published.
 	dated bool
 }
@@ -69,6 +75,7 @@ func Compile(filters []v1alpha1.EntryFilter) (*Set, error) {
 	var problems []error
 	for i, filter := range filters {
 		one, err := compile(env, filter)
+		set.weight += one.weight
 		switch {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("spec.filters[%d] (%s): %w", i, filter.Name, err))
@@ -107,8 +114,12 @@ func compile(env *cel.Env, filter v1alpha1.EntryFilter) (compiled, error) {
 	for _, reference := range checked.NativeRep().ReferenceMap() {
 		dated = dated || reference.Name == published
 	}
-	return compiled{name: filter.Name, program: program, dated: dated}, nil
+	return compiled{name: filter.Name, program: program, weight: expression.Weight(filter.Expression, checked), dated: dated}, nil
 }
+
+// Light reports whether a set takes so little memory that it can be kept for each of many sources; one that is not takes up to some megabytes, and is
+// better compiled again when there is an entry to ask it about, within a second.
+func (s *Set) Light() bool { return s == nil || s.weight <= lightWeight }
 
 // Empty reports whether there is no filter.
 func (s *Set) Empty() bool { return s == nil || len(s.drop)+len(s.keep) == 0 }

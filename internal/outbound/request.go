@@ -181,7 +181,7 @@ func (c *Client) fetch(ctx context.Context, r Request) (*Response, *parcel, erro
 	trail := newTrail(start)
 	for {
 		span := tracing.Request(ctx, http.MethodGet, trail.at.url, false)
-		answer, err := c.transport.RoundTrip(c.newRequest(bounded, r, trail)) //nolint:bodyclose // discard and finish close it
+		answer, err := c.transport.RoundTrip(c.newRequest(bounded, r, trail))
 		if err != nil {
 			failed := exchangeFailure(ctx, trail.at, r.Timeout, err)
 			span.Unanswered(failed)
