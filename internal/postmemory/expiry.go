@@ -6,6 +6,7 @@ package postmemory
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -97,9 +98,10 @@ func (m *Memories) readAll(ctx context.Context) error {
 // stop has everything written at once from now on, and returns what is to be written.
 func (m *Memories) stop() (due []*Memory) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.stopping = true
-	for _, memory := range m.known {
+	known := slices.Collect(maps.Values(m.known))
+	m.mu.Unlock()
+	for _, memory := range known { // with no lock held: one that is being read asks for this one
 		memory.mu.Lock()
 		if memory.due {
 			due = append(due, memory)

@@ -57,3 +57,15 @@ func (m *Memories) Reserved() (entries int) {
 	}
 	return entries
 }
+
+// Stop is what a stop of the operator begins with.
+func (m *Memories) Stop() { m.stop() }
+
+// StopHasBegun reports whether a stop has come so far that it is noted, or holds the lock.
+func (m *Memories) StopHasBegun() bool {
+	if !m.mu.TryLock() {
+		return true
+	}
+	defer m.mu.Unlock()
+	return m.stopping
+}

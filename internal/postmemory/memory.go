@@ -61,6 +61,7 @@ type Memories struct {
 	// posts is how many are in memory.
 	posts atomic.Int64
 
+	// mu is taken by who holds the lock of a Memory, too. So who holds it waits for none of those.
 	mu    sync.Mutex
 	known map[Target]*Memory
 	// reads are the places for requests for items.

@@ -175,6 +175,66 @@ func TestAReadThatFailsIsMadeAgain(t *testing.T) {
 	}
 }
 
+// heldAPI answers no request for an item before it is open.
+type heldAPI struct {
+	client.Reader
+
+	asked, open chan struct{}
+}
+
+func (h *heldAPI) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if _, is := object.(*v1alpha1.FeedItem); is {
+		h.asked <- struct{}{}
+		<-h.open
+	}
+	return h.Reader.Get(ctx, key, object, options...)
+}
+
+// R2.8: an operator is told to stop while it reads what was posted. It comes to its end.
+func TestAStopComesToItsEndWhileAMemoryIsRead(t *testing.T) {
+	t.Parallel()
+	const items = postmemory.ReadsAtOnce + 2 // so that some are asked for after the stop has begun
+	made := indexed(t, apitest.Scheme())
+	made.WithObjects(sourceOf("a", "news", "press"))
+	for i := range items {
+		made.WithObjects(begun("a", "news", fmt.Sprint("news-", i), "press"))
+	}
+	objects := made.Build()
+	known := postmemory.NewMemories(clock.RealClock{}, objects, postmemory.MostPosts)
+	api := &heldAPI{Reader: objects, asked: make(chan struct{}, items), open: make(chan struct{})}
+	known.Live = api
+	read, stopped := make(chan error, 1), make(chan struct{})
+	go func() { read <- known.Ask(t.Context(), types.NamespacedName{Namespace: "a", Name: "press"}) }()
+	for range postmemory.ReadsAtOnce {
+		<-api.asked
+	}
+	go func() {
+		known.Stop()
+		close(stopped)
+	}()
+	apitest.Eventually(t, func(context.Context) error {
+		if !known.StopHasBegun() {
+			return errors.New("the stop has not begun")
+		}
+		return nil
+	})
+	close(api.open)
+	late := time.After(10 * time.Second)
+	select {
+	case err := <-read:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-late:
+		t.Fatal("the stop and the reading wait for each other")
+	}
+	select {
+	case <-stopped:
+	case <-late:
+		t.Fatal("the stop does not come to its end")
+	}
+}
+
 // indexed is a client that can be made with objects, and lists items as the API server does.
 func indexed(t *testing.T, scheme *runtime.Scheme) *fake.ClientBuilder {
 	t.Helper()
