@@ -459,15 +459,22 @@ func TestAPollThatHangsFromBeforeTheNetworkWasBackBlamesNobody(t *testing.T) {
 	conn := <-held
 	_ = slow.Close()
 	h.heal()
-	w.clock.Step(2 * time.Minute)
-	w.untilTold(v1alpha1.ReasonRecovered)
+	apitest.Eventually(t, func(ctx context.Context) error { // how long each waits depends on how often it was tried
+		told, err := w.podEvents(ctx)
+		if err == nil && told[v1alpha1.ReasonRecovered] == 0 {
+			w.clock.Step(time.Minute)
+			err = fmt.Errorf("it was not told at %s: %v", w.clock.Now(), told)
+		}
+		return err
+	})
 	_ = conn.Close()
-	w.untilSourceIn(time.Minute, fmt.Sprint("news-", victim), func(source *v1alpha1.FeedSource) error {
+	w.untilSource(fmt.Sprint("news-", victim), func(source *v1alpha1.FeedSource) error {
 		if source.Status.ConsecutiveFailures > 0 {
 			t.Fatalf("it is blamed: %+v", source.Status)
 		}
 		if hits := h.web[victim].Hits("/feed.xml"); hits < 2 {
-			return fmt.Errorf("it was asked %d times", hits)
+			w.clock.Step(time.Minute)
+			return fmt.Errorf("it was asked %d times at %s", hits, w.clock.Now())
 		}
 		return nil
 	})
