@@ -459,8 +459,8 @@ func TestAPollThatHangsFromBeforeTheNetworkWasBackBlamesNobody(t *testing.T) {
 	conn := <-held
 	_ = slow.Close()
 	h.heal()
-	apitest.Eventually(t, func(ctx context.Context) error { // how long each waits depends on how often it was tried
-		told, err := w.podEvents(ctx)
+	w.untilSource(fmt.Sprint("news-", victim), func(*v1alpha1.FeedSource) error { // how long each waits depends on how often it was tried
+		told, err := w.podEvents(t.Context())
 		if err == nil && told[v1alpha1.ReasonRecovered] == 0 {
 			w.clock.Step(time.Minute)
 			err = fmt.Errorf("it was not told at %s: %v", w.clock.Now(), told)
