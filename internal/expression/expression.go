@@ -105,7 +105,7 @@ func Compile(env *cel.Env, source string) (*cel.Ast, error) {
 	if patterns(parsed) > maxPattern { // before each of them is compiled to be checked
 		return nil, errPatterns
 	}
-	checked, issues := env.Compile(source)
+	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, inWords(issues)
 	}

@@ -118,7 +118,7 @@ func compile(env *cel.Env, filter v1alpha1.EntryFilter) (compiled, error) {
 }
 
 // Light reports whether a set takes so little memory that it can be kept for each of many sources; one that is not takes up to some megabytes, and is
-// better compiled again when there is an entry to ask it about, within a second.
+// better compiled again when there is an entry to ask it about, which takes about a second at worst.
 func (s *Set) Light() bool { return s == nil || s.weight <= lightWeight }
 
 // Empty reports whether there is no filter.
