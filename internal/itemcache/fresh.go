@@ -4,7 +4,7 @@
 package itemcache
 
 import (
-	"cmp"
+	"container/list"
 	"context"
 	"sync"
 	"time"
@@ -16,14 +16,17 @@ import (
 )
 
 const (
-	// mostFresh is how much memory fresh items take at most, twice, of all tenants together, in bytes: whose items are many has more of
-	// them read.
-	mostFresh = 1 << 20
+	// mostFresh is how much memory fresh items take at most, of all tenants together, in bytes: whose items are many has more of them read.
+	mostFresh = 4 << 20
 	// itemOverhead is what an item takes beside its content, about, in bytes.
 	itemOverhead = 2 << 10
-	// freshFor is how long an item is taken for as it was made. A process that was frozen meanwhile asks: by then another one may have
-	// worked on it.
-	freshFor = 5 * time.Second
+	// frozenAfter is after how long in which nobody made an item or asked for one nothing is fresh any more: the process may have been frozen,
+	// and another one may have worked on the items meanwhile. It is shorter than the time in which another one can take over.
+	frozenAfter = 5 * time.Second
+	// betweenWorkers is by how much one worker may have read the clock before another one who asked sooner.
+	betweenWorkers = 500 * time.Millisecond
+	// freshFor is how long an item is held that waits for its turn, and how long it is taken for as it was made.
+	freshFor = time.Minute
 	// answerWait is how long the answer is waited for with which an item was made. It is on its way when the cache has heard of the item,
 	// and where it is lost, the item is read.
 	answerWait = 100 * time.Millisecond
@@ -35,14 +38,18 @@ const (
 //
 // What is not handed out is read; so any item may be forgotten at any time. The zero value holds none.
 type Fresh struct {
-	mu sync.Mutex
-	// newer and older are two generations: when one is full, the one before is forgotten.
-	newer, older map[types.NamespacedName]*Making
-	weight       int // of newer
+	mu   sync.Mutex
+	held map[types.NamespacedName]*list.Element
+	// line are the Makings that are held, as they were begun. What waits longest has its turn first; so where there is no room for all, it is the
+	// newest that is not held.
+	line   list.List
+	weight int       // of those that are held
+	asked  time.Time // when somebody made an item or asked for one last
 }
 
 // Making is an item that is being made, or was just made.
 type Making struct {
+	name   types.NamespacedName
 	asked  time.Time // when the API server was asked to make it
 	weight int
 	done   chan struct{}      // closed when it has answered
@@ -52,16 +59,19 @@ type Making struct {
 // Expect is called before an item is made: the cache may hear of the item before its maker has the answer.
 func (f *Fresh) Expect(item *v1alpha1.FeedItem, now time.Time) *Making {
 	making := &Making{
-		asked: now, done: make(chan struct{}), weight: weightOf(&item.Spec),
+		name: client.ObjectKeyFromObject(item), asked: now, done: make(chan struct{}), weight: weightOf(&item.Spec),
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.newer == nil || f.weight+making.weight > mostFresh {
-		f.newer, f.older, f.weight = map[types.NamespacedName]*Making{}, f.newer, 0
+	f.forgetOld(now)
+	f.remove(f.held[making.name])
+	if f.weight+making.weight > mostFresh {
+		return making
 	}
-	name := client.ObjectKeyFromObject(item)
-	f.remove(name)
-	f.newer[name] = making
+	if f.held == nil {
+		f.held = map[types.NamespacedName]*list.Element{}
+	}
+	f.held[making.name] = f.line.PushBack(making)
 	f.weight += making.weight
 	return making
 }
@@ -84,11 +94,8 @@ func (m *Making) Ended(item *v1alpha1.FeedItem) {
 // Take returns the item of which the cached form is known, if nobody has asked for it before; nil where it has to be read. It is the
 // caller's from then on.
 func (f *Fresh) Take(ctx context.Context, cached *v1alpha1.FeedItem, now time.Time) *v1alpha1.FeedItem {
-	making := f.takeMaking(client.ObjectKeyFromObject(cached))
+	making := f.takeMaking(client.ObjectKeyFromObject(cached), now)
 	if making == nil {
-		return nil
-	}
-	if passed := now.Sub(making.asked); passed < 0 || passed > freshFor {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
@@ -104,18 +111,35 @@ func (f *Fresh) Take(ctx context.Context, cached *v1alpha1.FeedItem, now time.Ti
 	return making.item
 }
 
-func (f *Fresh) takeMaking(name types.NamespacedName) *Making {
+func (f *Fresh) takeMaking(name types.NamespacedName, now time.Time) *Making {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	making := cmp.Or(f.newer[name], f.older[name])
-	f.remove(name)
-	return making
+	f.forgetOld(now)
+	return f.remove(f.held[name])
 }
 
-func (f *Fresh) remove(name types.NamespacedName) {
-	if making := f.newer[name]; making != nil {
-		f.weight -= making.weight
+// forgetOld forgets what has waited for too long, and all where the process may have been frozen, or the clock was set back.
+func (f *Fresh) forgetOld(now time.Time) {
+	passed := now.Sub(f.asked)
+	if passed > frozenAfter || passed < -betweenWorkers {
+		f.held, f.weight = nil, 0
+		f.line.Init()
 	}
-	delete(f.newer, name)
-	delete(f.older, name)
+	if passed > 0 || passed < -betweenWorkers {
+		f.asked = now
+	}
+	for first := f.line.Front(); first != nil && now.Sub(first.Value.(*Making).asked) > freshFor; first = f.line.Front() {
+		f.remove(first)
+	}
+}
+
+// remove takes what is held out of the line; nil is nothing.
+func (f *Fresh) remove(held *list.Element) *Making {
+	if held == nil {
+		return nil
+	}
+	making := f.line.Remove(held).(*Making)
+	delete(f.held, making.name)
+	f.weight -= making.weight
+	return making
 }

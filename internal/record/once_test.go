@@ -27,8 +27,13 @@ var errLost = errors.New("the answer is lost")
 // api is an API server with one item, and that item as it was read. Before each write, before is called; an error is the answer.
 func api(t *testing.T, before func(client.SubResourcePatchOptions) error) (client.Client, *v1alpha1.FeedItem) {
 	t.Helper()
-	item := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "item"}}
-	item.Status.Deliveries = []v1alpha1.Delivery{{Destination: "press", State: v1alpha1.DeliveryQueued}}
+	return apiWith(t, before, v1alpha1.FeedItemStatus{Deliveries: []v1alpha1.Delivery{{Destination: "press", State: v1alpha1.DeliveryQueued}}})
+}
+
+// apiWith is an API server with one item that has such a status.
+func apiWith(t *testing.T, before func(client.SubResourcePatchOptions) error, status v1alpha1.FeedItemStatus) (client.Client, *v1alpha1.FeedItem) {
+	t.Helper()
+	item := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "item"}, Status: status}
 	with := interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, of string, object client.Object, patch client.Patch,
 		options ...client.SubResourcePatchOption,
 	) error {
@@ -75,6 +80,27 @@ func TestAClaimIsLostWhereAResultIsNot(t *testing.T) {
 	}
 	if err := record.Write(t.Context(), c, c, third, as(v1alpha1.PhaseProcessed)); err != nil || third.Status.Phase != v1alpha1.PhaseProcessed {
 		t.Errorf("the result is lost: %s (%v)", third.Status.Phase, err)
+	}
+}
+
+// R4.4: the same holds for the first that is written on an item, and all of it is.
+func TestTheFirstClaimOfAnItemIsLostToAnotherOne(t *testing.T) {
+	t.Parallel()
+	c, first := apiWith(t, taken, v1alpha1.FeedItemStatus{})
+	second := first.DeepCopy()
+	err := record.Claim(t.Context(), c, first, func(item *v1alpha1.FeedItem) bool {
+		item.Status.Phase, item.Status.Deliveries = v1alpha1.PhasePending, []v1alpha1.Delivery{{Destination: "press", State: v1alpha1.DeliveryQueued}}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var live v1alpha1.FeedItem
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(first), &live); err != nil || live.Status.Phase != v1alpha1.PhasePending || len(live.Status.Deliveries) != 1 {
+		t.Errorf("what stands there is %+v (%v)", live.Status, err)
+	}
+	if err := record.Claim(t.Context(), c, second, as(v1alpha1.PhaseDeferred)); !apierrors.IsConflict(err) {
+		t.Errorf("both have claimed it (%v)", err)
 	}
 }
 

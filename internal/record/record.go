@@ -9,6 +9,7 @@ package record
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -40,7 +41,7 @@ func Claim[T client.Object](ctx context.Context, c client.Client, live T, change
 	if !change(live) || apiequality.Semantic.DeepEqual(statusOf(before), statusOf(live)) {
 		return nil
 	}
-	return AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before)}, validationOf(before, live)))
+	return AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before), before}, validationOf(before, live)))
 }
 
 // from makes a patch of what has changed since, which is refused where somebody else has changed the object meanwhile.
@@ -49,10 +50,42 @@ func from(before client.Object) client.Patch {
 }
 
 // statusPatch compares nothing but statuses: no other part of an object can be written with its status.
-type statusPatch struct{ client.Patch }
+type statusPatch struct {
+	client.Patch
+	before client.Object
+}
 
 // Data implements client.Patch.
-func (p statusPatch) Data(after client.Object) ([]byte, error) { return p.Patch.Data(statusOf(after)) }
+func (p statusPatch) Data(after client.Object) ([]byte, error) {
+	if first := firstOf(p.before, after); first != nil {
+		return json.Marshal(first)
+	}
+	return p.Patch.Data(statusOf(after))
+}
+
+// firstStatus is a patch that writes the first status of an item. There is nothing with which it has to be compared, which would take twenty times as
+// long, for each item once.
+type firstStatus struct {
+	Metadata struct {
+		ResourceVersion string `json:"resourceVersion"` // somebody else may have written the first one meanwhile
+	} `json:"metadata"`
+	Status *v1alpha1.FeedItemStatus `json:"status"`
+}
+
+// firstOf returns the patch that gives an item its first status; nil for everything else.
+func firstOf(before, after client.Object) *firstStatus {
+	was, is := before.(*v1alpha1.FeedItem)
+	if !is || !apiequality.Semantic.DeepEqual(was.Status, v1alpha1.FeedItemStatus{}) {
+		return nil
+	}
+	item, is := after.(*v1alpha1.FeedItem)
+	if !is {
+		return nil
+	}
+	first := &firstStatus{Status: &item.Status}
+	first.Metadata.ResourceVersion = was.ResourceVersion
+	return first
+}
 
 // statusOf leaves the content out that an item carries, which is most of it and would be encoded, decoded and compared each time.
 func statusOf(object client.Object) client.Object {
