@@ -32,7 +32,7 @@ func (l List) In(lower string) bool {
 // Begins reports whether a text in small letters begins with one of the phrases.
 func (l List) Begins(lower string) bool {
 	for _, phrase := range l {
-		if strings.HasPrefix(lower, phrase) && IsWhole(lower, phrase, 0) {
+		if len(lower) > 0 && lower[0] == phrase[0] && strings.HasPrefix(lower, phrase) && IsWhole(lower, phrase, 0) {
 			return true
 		}
 	}

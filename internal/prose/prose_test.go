@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/google/go-cmp/cmp"
@@ -138,7 +139,7 @@ func TestCountIsThatOfTheStandard(t *testing.T) {
 	t.Parallel()
 	pieces := []string{
 		"a", "Z", " ", "~", "\n", "\r", "\r\n", "\t", "é", "e\u0301", "–", "“", "…", "\u200d", "\u2028", "、", "。", "「", "\u302a", "\u3030", "あ", "か\u3099", "ン", "ー", "ｶ\uff9e", "漢",
-		"！", "１", "～", "\uff9f", "한", "\u1100\u1161", "👩‍👩‍👧‍👦", "🇯🇵", "©\ufe0f", "\u00ad", "क्षि", "\U000e0101", "\xff",
+		"©", "«", "\u00a0", "\u0085", "\u0600", "！", "１", "～", "\uff9f", "한", "\u1100\u1161", "👩‍👩‍👧‍👦", "🇯🇵", "©\ufe0f", "\u00ad", "क्षि", "\U000e0101", "\xff",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "text"), "")
@@ -164,5 +165,46 @@ func TestIsCJKIsThatOfTheScripts(t *testing.T) {
 		if got := IsWide(r); got != wide {
 			t.Fatalf("IsWide(%U) = %t, want %t", r, got, wide)
 		}
+		if IsCommonCJK(r) && (!cjk || !unicode.IsLetter(r)) {
+			t.Fatalf("%U is not such a letter", r)
+		}
 	}
+}
+
+// The brackets that are looked for are those that are counted.
+func TestAllBracketsNest(t *testing.T) {
+	t.Parallel()
+	depth := 0
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		want := 0
+		switch {
+		case r == '‘' || r == '’': // the latter is an apostrophe, too
+		case strings.ContainsRune(openers, r):
+			want = 1
+		case strings.ContainsRune(closers, r):
+			want = -1
+		}
+		if got := nesting(r); got != want {
+			t.Errorf("nesting(%c) = %d, want %d", r, got, want)
+		}
+		depth += nesting(r)
+	}
+	if depth != 0 {
+		t.Errorf("there are %d more openers than closers", depth)
+	}
+}
+
+// What is quick to tell of the end of a text is told as the whole definition has it.
+func TestEndsSentenceLooksBehindWhatCloses(t *testing.T) {
+	t.Parallel()
+	ends := []rune("aZ.!?。…:5)]}\"' 」』”’»é漢\xff")
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.SampledFrom(ends)).Draw(t, "text"))
+		bare := strings.TrimRight(text, closers+`"' `)
+		last, _ := utf8.DecodeLastRuneInString(bare)
+		want := unicode.Is(unicode.STerm, last) && !strings.HasSuffix(bare, "..") && !strings.HasSuffix(bare, "。。")
+		if got := EndsSentence(text); got != want {
+			t.Fatalf("EndsSentence(%q) = %t, want %t", text, got, want)
+		}
+	})
 }

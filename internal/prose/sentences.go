@@ -21,18 +21,15 @@ const (
 )
 
 // nesting is 1 for openers and -1 for closers, but for ‘ and ’: the latter is an apostrophe, too.
-var nesting = func() map[rune]int {
-	out := map[rune]int{}
-	for _, r := range openers {
-		out[r] = 1
+func nesting(r rune) int {
+	switch r {
+	case '「', '『', '（', '(', '〈', '《', '【', '〔', '［', '[', '{', '“', '«':
+		return 1
+	case '」', '』', '）', ')', '〉', '》', '】', '〕', '］', ']', '}', '”', '»':
+		return -1
 	}
-	for _, r := range closers {
-		out[r] = -1
-	}
-	delete(out, '‘')
-	delete(out, '’')
-	return out
-}()
+	return 0
+}
 
 // Sentences cuts a text into sentences, without the space around them; a heading counts as one.
 // Those longer than MaxSentence are left out. The language is that of the text, as an ISO 639-1
@@ -54,10 +51,17 @@ func Sentences(text, language string) []string {
 // EndsSentence reports whether a text ends in a full stop or the like, not counting quotes and
 // brackets that close after it. An ellipsis is no end: something was cut off.
 func EndsSentence(text string) bool {
-	text = strings.TrimRight(text, closers+`"' `)
+	if text == "" || isASCIILetter(text[len(text)-1]) { // as headings do
+		return false
+	}
+	if text[len(text)-1] != '.' { // as most sentences do
+		text = strings.TrimRight(text, closers+`"' `)
+	}
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return unicode.Is(unicode.STerm, last) && !strings.HasSuffix(text, "..") && !strings.HasSuffix(text, "。。")
 }
+
+func isASCIILetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
 // span is a part of a text, by bytes.
 type span struct{ start, end int }
@@ -132,7 +136,7 @@ func quoteEnd(text string, pieces []span, i int) int {
 			if r == '"' {
 				straight = !straight
 			}
-			depth = max(depth+nesting[r], 0)
+			depth = max(depth+nesting(r), 0)
 		}
 		if depth == 0 && !straight {
 			return j

@@ -14,23 +14,35 @@ func IsCJK(r rune) bool {
 	switch { // most of all text, without a look into the tables
 	case r < 0x1100:
 		return false
-	case r >= 0x4e00 && r <= 0x9fff, r >= 0x3041 && r <= 0x3096, r >= 0x30a1 && r <= 0x30fa:
+	case IsCommonCJK(r):
 		return true
 	}
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々'
 }
 
+// IsCommonCJK reports whether a character is one of the letters that most Chinese and Japanese text is of. Of those that IsCJK reports,
+// others may be numbers or marks.
+func IsCommonCJK(r rune) bool {
+	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa
+}
+
 // IsWide reports whether a character is two columns wide, and so needs no space beside it.
 func IsWide(r rune) bool {
-	return r >= 0x1100 && IsCJK(r) && (r >= 0x3300 && r <= 0x9fff || !unicode.Is(unicode.Hangul, r)) ||
-		r >= 0x3001 && r <= 0x303f || r >= 0xff01 && r <= 0xff60
+	return r >= 0x1100 && (IsCJK(r) && (r >= 0x3300 && r <= 0x9fff || !unicode.Is(unicode.Hangul, r)) ||
+		r >= 0x3001 && r <= 0x303f || r >= 0xff01 && r <= 0xff60)
 }
 
 // IsStopWord reports whether a word in small letters is too common in its language to say what a text
 // is about. Japanese has none: what is written in hiragana alone is as good a sign.
 func IsStopWord(word, language string) bool { return stopWords[language][word] }
 
-var stopWords = map[string]map[string]bool{
+// StopWords are such words of one language.
+type StopWords map[string]bool
+
+// StopWordsOf returns those of a language, which nobody may change; none for one without.
+func StopWordsOf(language string) StopWords { return stopWords[language] }
+
+var stopWords = map[string]StopWords{
 	"en": set(`a about after again all also am an and any are as at be because been before being between both but by can
 		could did do does doing down during each few for from further had has have having he her here hers him his how
 		however i if in into is it its itself just may me more most my new no nor not now of off on once one only or other our
@@ -52,7 +64,7 @@ var stopWords = map[string]map[string]bool{
 		naar niet nog of om onder ook op over te tot uit van veel voor was wat we wel werd wordt ze zich zijn zo`),
 }
 
-func set(words string) map[string]bool {
+func set(words string) StopWords {
 	out := map[string]bool{}
 	for word := range strings.FieldsSeq(words) {
 		out[word] = true
