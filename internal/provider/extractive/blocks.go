@@ -40,7 +40,10 @@ func blocks(text string) []string {
 func withoutNumbers(list []string) []string {
 	number := func(i int) int {
 		digits, _, _ := strings.Cut(list[i], " ")
-		if n, err := strconv.Atoi(width.Fold.String(digits)); err == nil && len(digits) <= 2*utf8.UTFMax {
+		if first, _ := utf8.DecodeRuneInString(digits); len(digits) > 2*utf8.UTFMax || unicode.IsLetter(first) {
+			return -1
+		}
+		if n, err := strconv.Atoi(width.Fold.String(digits)); err == nil {
 			return n
 		}
 		return -1
@@ -62,6 +65,9 @@ func withoutNumbers(list []string) []string {
 // unwrap joins the lines of one paragraph that are only wrapped: those as wide as the column is,
 // and those that go on with a small letter.
 func unwrap(lines []string) []string {
+	if len(lines) <= 1 {
+		return lines
+	}
 	const narrowest, widest = 40, 110 // columns that text is wrapped at
 	column := 0
 	for _, line := range lines {
@@ -126,7 +132,9 @@ func stripMarker(line string) string {
 var placeline = regexp.MustCompile(`^\p{Lu}{2}[\p{Lu} .'-]{1,30}(?:, [A-Z][A-Za-z.]{1,15})?\s*(?:—|–|--)\s+(\p{Lu})`)
 
 func withoutDateline(line string) string {
-	if !slices.ContainsFunc([]string{"—", "–", "--", "- "}, func(dash string) bool { return strings.Contains(line, dash) }) {
+	// Both begin with a capital letter.
+	if first, _ := utf8.DecodeRuneInString(line); !unicode.IsUpper(first) ||
+		!slices.ContainsFunc([]string{"—", "–", "--", "- "}, func(dash string) bool { return strings.Contains(line, dash) }) {
 		return line
 	}
 	return placeline.ReplaceAllString(dateline.ReplaceAllString(line, ""), "$1")

@@ -34,7 +34,12 @@ type sentence struct {
 }
 
 func newSentence(text string, position int) sentence {
-	s := sentence{text: text, lower: strings.ToLower(text), size: measure(text), position: position, section: 1, lean: lean{factor: 1}}
+	return readSentence(text, measure(text), position)
+}
+
+// readSentence searches a text for all that is known of words.
+func readSentence(text string, size size, position int) sentence {
+	s := sentence{text: text, lower: strings.ToLower(text), size: size, position: position, section: 1, lean: lean{factor: 1}}
 	s.found = vocabulary.Find(s.lower)
 	s.phatic = s.isPhatic()
 	return s
@@ -68,8 +73,8 @@ func (a *article) candidates(source []string) []sentence {
 			if opening && len(out) > 0 {
 				words = shortest
 			}
-			found := newSentence(text, position)
-			if !a.isCandidate(&found, words) || strings.EqualFold(strings.TrimRight(text, "。.!！"), a.title) {
+			found, ok := a.candidate(text, position, words)
+			if !ok || strings.EqualFold(strings.TrimRight(text, "。.!！"), a.title) {
 				continue
 			}
 			found.section = weight
@@ -93,24 +98,33 @@ const (
 	shortest = 3
 )
 
-// isCandidate reports whether a text is a whole sentence of the article's language, of at least so many words, and complete without a
-// link or a picture.
-func (a *article) isCandidate(s *sentence, words int) bool {
-	text, size := s.text, s.size
+// candidate reads a text, and reports whether it is a whole sentence of the article's language, of at least so many words, and complete
+// without a link or a picture. Its words are looked at last: headings and the rows of tables are told by less.
+func (a *article) candidate(text string, position, words int) (s sentence, ok bool) {
 	if !prose.EndsSentence(text) {
-		return false
+		return s, false
 	}
-	if size.runes > prose.MaxSentence || strings.Contains(text, linkMark) || openTag.MatchString(text) {
+	size := measure(text)
+	if !a.isSentence(text, size, words) {
+		return s, false
+	}
+	s = readSentence(text, size, position)
+	return s, !s.isNoise()
+}
+
+// isSentence reports whether a text that ends like a sentence has what one has.
+func (a *article) isSentence(text string, size size, words int) bool {
+	if size.runes > prose.MaxSentence || strings.Contains(text, linkMark) || strings.Contains(text, "<") && openTag.MatchString(text) {
 		return false
 	}
 	if size.letters*2 < size.runes || !a.cjk && isOfNames(text) { // a row of a table, or a line-up
 		return false
 	}
 	// Five characters say about as much as two words of other languages.
-	if a.cjk && (2*(size.cjk+3*size.words) < 5*words || size.cjk*4 < size.letters) || !a.cjk && (size.words < words || size.cjk*4 > size.letters) {
-		return false
+	if a.cjk {
+		return 2*(size.cjk+3*size.words) >= 5*words && size.cjk*4 >= size.letters
 	}
-	return !s.isNoise()
+	return size.words >= words && size.cjk*4 <= size.letters
 }
 
 // isOfNames reports whether nearly all words of a text are names: a sentence has small words between them. What is written in capitals
@@ -162,10 +176,21 @@ func measure(text string) size {
 	var out size
 	inWord := false
 	for _, r := range text {
+		if r < utf8.RuneSelf {
+			inWord = out.countASCII(r, inWord)
+			continue
+		}
+		if prose.IsCommonCJK(r) {
+			inWord = false
+			out.runes++
+			out.letters++
+			out.cjk++
+			continue
+		}
 		cjk := prose.IsCJK(r)
 		number := unicode.IsNumber(r)
 		letter := unicode.IsLetter(r) || unicode.IsMark(r)
-		word := (letter || number) && !cjk || inWord && (r == '\'' || r == '’' || r == '-' || r == '.')
+		word := (letter || number) && !cjk || inWord && r == '’'
 		if word && !inWord {
 			out.words++
 		}
@@ -184,4 +209,26 @@ func measure(text string) size {
 		}
 	}
 	return out
+}
+
+// countASCII counts one character of ASCII without a look into the tables, and reports whether it is in a word.
+func (s *size) countASCII(r rune, inWord bool) bool {
+	word := false
+	switch {
+	case r == ' ' || r >= '\t' && r <= '\r':
+		return false
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z':
+		s.letters++
+		word = true
+	case r >= '0' && r <= '9':
+		s.digits++
+		word = true
+	case r == '\'', r == '-', r == '.':
+		word = inWord
+	}
+	s.runes++
+	if word && !inWord {
+		s.words++
+	}
+	return word
 }

@@ -38,8 +38,23 @@ var (
 // lines; without control, format (so: bidi) and private characters, tags and links.
 func clean(text string, limit int) string {
 	text = firstRunes(text, limit)
+	if !prose.IsSimple(text) {
+		text = withoutControls(text)
+	}
+	if mayHaveLink(text) {
+		text = withoutLinks(text)
+	}
+	if strings.Contains(text, "<") {
+		text = tag.ReplaceAllString(text, " ")
+	}
+	return boundClusters(text)
+}
+
+// withoutControls takes out what is no text, and writes one character for all that breaks lines, and one for spaces within them. A
+// simple text has nothing of that.
+func withoutControls(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	text = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\r', r == '\v', r == '\f', r == '\u0085', r == '\u2028', r == '\u2029':
 			return '\n'
@@ -54,19 +69,26 @@ func clean(text string, limit int) string {
 		}
 		return r
 	}, text)
-	if mayHaveLink(text) {
-		text = withoutLinks(text)
-	}
-	if strings.Contains(text, "<") {
-		text = tag.ReplaceAllString(text, " ")
-	}
-	return boundClusters(text)
 }
 
 // mayHaveLink is quicker than looking for links.
 func mayHaveLink(text string) bool {
-	lower := strings.ToLower(text)
-	return strings.Contains(lower, "://") || strings.Contains(lower, "www.") || strings.Contains(lower, "mailto:")
+	return strings.Contains(text, "://") || hasBefore(text, '.', "www") || hasBefore(text, ':', "mailto")
+}
+
+// hasBefore reports whether one of the marks in a text stands behind a word, however that is written.
+func hasBefore(text string, mark byte, word string) bool {
+	for from := 0; ; {
+		next := strings.IndexByte(text[from:], mark)
+		if next < 0 {
+			return false
+		}
+		at := from + next
+		if at >= len(word) && strings.EqualFold(text[at-len(word):at], word) {
+			return true
+		}
+		from = at + 1
+	}
 }
 
 func withoutLinks(text string) string {
@@ -100,7 +122,28 @@ func plain(line string) string {
 }
 
 // oneLine puts text on one line with single spaces.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func oneLine(text string) string {
+	if isOneLine(text) {
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// isOneLine reports whether all space in a text are single spaces between words.
+func isOneLine(text string) bool {
+	afterSpace := true
+	for _, r := range text {
+		switch {
+		case r == ' ' && !afterSpace:
+			afterSpace = true
+		case r > ' ' && r <= '~', !unicode.IsSpace(r):
+			afterSpace = false
+		default:
+			return false
+		}
+	}
+	return !afterSpace || text == ""
+}
 
 func firstRunes(text string, limit int) string {
 	if len(text) <= limit {

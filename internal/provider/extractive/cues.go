@@ -140,7 +140,10 @@ var roman = regexp.MustCompile(`^[IVX]{1,4}\. +`)
 
 // section returns the factor for what is below a heading.
 func section(heading string) float64 {
-	heading = strings.ToLower(stripMarker(roman.ReplaceAllString(heading, "")))
+	if strings.ContainsAny(firstRunes(heading, 1), "IVX") {
+		heading = roman.ReplaceAllString(heading, "")
+	}
+	heading = strings.ToLower(stripMarker(heading))
 	short := utf8.RuneCountInString(heading) < 16
 	switch {
 	case ofCourtesy.Begins(heading):

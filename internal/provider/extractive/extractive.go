@@ -84,7 +84,7 @@ func newArticle(request provider.Request) *article {
 		title:       oneLine(title),
 		text:        blocks(text),
 		description: blocks(description),
-		language:    detectLanguage(title + "\n" + sample),
+		language:    detectLanguage(title + "\n" + firstRunes(sample, sampleRunes)),
 	}
 	a.cjk = a.language == "ja" || a.language == "zh" || a.language == "ko"
 	return a
@@ -100,8 +100,8 @@ func fromDescription(a *article, limit int) string {
 			if creditLine.MatchString(text) {
 				continue
 			}
-			s := newSentence(text, len(found))
-			if len(found) == most || !a.isCandidate(&s, enough) {
+			s, ok := a.candidate(text, len(found), enough)
+			if len(found) == most || !ok {
 				return ""
 			}
 			found = append(found, s)

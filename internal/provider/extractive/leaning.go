@@ -33,8 +33,8 @@ var (
 		"一つ目|二つ目|三つ目|1つ目|2つ目|3つ目|１つ目|２つ目|第二に|第三に|前者|後者|もう一")
 	// thisDid is a sentence in which "this" is all that was told before.
 	thisDid        = vocabulary.Guard(regexp.MustCompile(`(?i)\b(?:this|these) (?:is|are|was|were|has|have|had|will|can|would|means?|makes?|made|works?|[a-z]{2,}ed)\b`), "this |these ")
-	thisIs         = beginning{regexp.MustCompile(`(?i)^(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?)\b`), []string{"th"}}
-	leaningALittle = beginning{regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏市町村県校行]|両[者社氏国市]|この[^たほ度]|その[^他ほ])`), []string{"th", "こ", "そ", "同", "両"}}
+	thisIs         = beginning{regexp.MustCompile(`(?i)^(?:this|that|these|those) (?:is|are|was|were|means?|will|can|has|have|would|should|may|could|allows?|makes?)\b`), []string{"thi", "that", "thes", "theſ", "tho"}}
+	leaningALittle = beginning{regexp.MustCompile(`(?i)^(?:(?:this|that|these|those)\b|こうした|そうした|同[省庁社氏市町村県校行]|両[者社氏国市]|この[^たほ度]|その[^他ほ])`), []string{"thi", "that", "thes", "theſ", "tho", "こ", "そ", "同", "両"}}
 	// pointing speaks of something that stands beside the text on its page.
 	pointing = vocabulary.Guard(regexp.MustCompile(`(?i)^(?:the )?(?:(?:above|following|next) )?(?:graph|chart|figure|diagram|picture|photo|image|map|screenshot|table)s? (?:above|below|shows?|here|on the (?:left|right))\b|`+
 		`^(?:上|下|左|右|上記|下記|次|以下|右上|左上)の?(?:の)?(?:グラフ|図|表|写真|画像|地図|動画|イラスト)|^(?:グラフ|図|表|写真|画像)[はがのでに]`),
@@ -179,6 +179,9 @@ func knownThings(text, language string) []known {
 	}
 	var out []known
 	for i, word := range words[:len(words)-1] {
+		if i > 0 && word != "the" && word != "The" {
+			continue
+		}
 		next := bare(words[i+1])
 		switch {
 		case word == "The" && i == 0 && isPlainWord(next):

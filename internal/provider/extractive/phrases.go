@@ -19,9 +19,16 @@ type beginning struct {
 	pieces     []string
 }
 
+// longestPiece is how many characters a piece has at most.
+const longestPiece = 16
+
+// of reports whether a text begins like that. Of the text in small letters, as much is needed as a piece may have.
 func (b beginning) of(text, lower string) bool {
+	if lower == "" {
+		return false
+	}
 	for _, piece := range b.pieces {
-		if strings.HasPrefix(lower, piece) {
+		if lower[0] == piece[0] && strings.HasPrefix(lower, piece) {
 			return b.expression.MatchString(text)
 		}
 	}

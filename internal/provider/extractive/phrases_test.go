@@ -17,10 +17,10 @@ import (
 
 var (
 	inside = map[string]phrases.Guarded{
-		"noiseInside": noiseInside, "pointer": pointer, "question": question, "pointing": pointing, "thisDid": thisDid, "email": email,
+		"toVisitor": toVisitor, "toVisitorInJapanese": toVisitorInJapanese, "pointer": pointer, "question": question, "pointing": pointing, "thisDid": thisDid, "email": email,
 	}
 	begins = map[string]beginning{
-		"noiseStart": noiseStart, "byline": byline, "greeting": greeting, "thisIs": thisIs, "leaningALittle": leaningALittle, "calls": callBegins, "runIn": runInHeading,
+		"label": label, "dated": dated, "invitation": invitation, "japaneseLabel": japaneseLabel, "byline": byline, "greeting": greeting, "thisIs": thisIs, "leaningALittle": leaningALittle, "calls": callBegins, "runIn": runInHeading,
 	}
 )
 

@@ -29,20 +29,32 @@ type weight struct {
 // pairs of neighbouring characters where words have no spaces. Pairs of hiragana are endings
 // and particles, and left out.
 func terms(text, language string) []string {
-	text = strings.ToLower(norm.NFKC.String(text))
-	out := make([]string, 0, len(text)/4) // about as many as there are
-	begin := -1                           // of the word that goes on
-	before := rune(-1)                    // the character before, if words have no spaces there
+	return appendTerms(nil, strings.ToLower(norm.NFKC.String(text)), language)
+}
+
+// words appends the terms of a sentence.
+func (s *sentence) words(out []string, language string) []string {
+	if norm.NFKC.IsNormalString(s.text) {
+		return appendTerms(out, s.lower, language)
+	}
+	return appendTerms(out, strings.ToLower(norm.NFKC.String(s.text)), language)
+}
+
+// appendTerms takes a text in small letters and in the form NFKC.
+func appendTerms(out []string, text, language string) []string {
+	stop := prose.StopWordsOf(language)
+	begin := -1        // of the word that goes on
+	before := rune(-1) // the character before, if words have no spaces there
 	end := func(at int) {
 		if begin >= 0 {
-			if word := stem(text[begin:at], language); len(word) > 1 {
+			if word := stem(text[begin:at], language, stop); len(word) > 1 {
 				out = append(out, word)
 			}
 			begin = -1
 		}
 	}
 	for i, r := range text {
-		if prose.IsCJK(r) {
+		if r >= utf8.RuneSelf && prose.IsCJK(r) {
 			end(i)
 			if before >= 0 && !(unicode.Is(unicode.Hiragana, before) && unicode.Is(unicode.Hiragana, r)) {
 				out = append(out, text[i-utf8.RuneLen(before):i+utf8.RuneLen(r)])
@@ -51,7 +63,7 @@ func terms(text, language string) []string {
 			continue
 		}
 		before = -1
-		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’' {
+		if !isOfWord(r) {
 			end(i)
 		} else if begin < 0 {
 			begin = i
@@ -61,11 +73,21 @@ func terms(text, language string) []string {
 	return out
 }
 
+// isOfWord reports whether a character, in small letters, is a part of words.
+func isOfWord(r rune) bool {
+	if r < utf8.RuneSelf { // most of all text, without a look into the tables
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '\''
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || r == '’'
+}
+
 // stem is a word in small letters without its ending, as far as that is easily told; empty for a stop word.
-func stem(word, language string) string {
-	word = strings.Trim(word, "'’")
-	word = strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
-	if prose.IsStopWord(word, language) {
+func stem(word, language string, stop prose.StopWords) string {
+	if strings.Contains(word, "'") || strings.Contains(word, "’") {
+		word = strings.Trim(word, "'’")
+		word = strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
+	}
+	if stop[word] {
 		return ""
 	}
 	if language == "en" && len(word) > 3 && !strings.HasSuffix(word, "ss") {
@@ -146,11 +168,13 @@ func beginOfNews(all []sentence, covers []float64) int {
 // compare gives all sentences their terms, and returns what each has in common with the others, and with the title; both from
 // 0 to 1.
 func (a *article) compare(all []sentence) (central, covers []float64) {
-	numbers := map[string]int{}
+	const ofSentence = 8 // terms that no sentence before has
+	numbers := make(map[string]int, ofSentence*len(all))
 	var seenIn []float64 // in how many sentences a term is, by its number
+	var words []string
+	var found []int
 	for i := range all {
-		words := terms(all[i].text, a.language)
-		found := make([]int, 0, len(words))
+		words, found = all[i].words(words[:0], a.language), found[:0]
 		for _, term := range words {
 			number, known := numbers[term]
 			if !known {
