@@ -20,8 +20,17 @@ import (
 	"github.com/feed-operator/feed-operator/internal/plaintext"
 )
 
-// parseXML reads RSS, RDF or Atom.
+// parseXML reads RSS, RDF or Atom: without its texts, as most documents can be read, or as a whole.
 func parseXML(text []byte, base string) (*Document, error) {
+	if light := feedxml.Lighten(text); light != nil {
+		if document, err := parseFeed(light, base); err == nil && light.IsWhole() {
+			return document, nil
+		}
+	}
+	return parseWhole(text, base)
+}
+
+func parseWhole(text []byte, base string) (*Document, error) {
 	repaired, found, damage := feedxml.Repair(text)
 	if found.Kind == feedxml.KindNone && found.IsRSS11() {
 		repaired, found, damage = feedxml.Repair(feedxml.FromRSS11(text))
@@ -32,13 +41,7 @@ func parseXML(text []byte, base string) (*Document, error) {
 	if repaired == nil {
 		return nil, malformed(fmt.Sprintf("The feed is not well-formed and no entry of it could be read: %v.", damage), damage)
 	}
-	var document *Document
-	var err error
-	if found.Kind == feedxml.KindAtom {
-		document, err = parseAtom(repaired, base)
-	} else {
-		document, err = parseRSS(repaired, base, &found)
-	}
+	document, err := parseFeed(&feedxml.Light{Outline: found, XML: repaired}, base)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +52,20 @@ func parseXML(text []byte, base string) (*Document, error) {
 	return document, nil
 }
 
-func parseRSS(text []byte, base string, found *feedxml.Outline) (*Document, error) {
-	parsed, err := new(rss.Parser).Parse(bytes.NewReader(text))
+func parseFeed(light *feedxml.Light, base string) (*Document, error) {
+	if light.Kind == feedxml.KindAtom {
+		return parseAtom(light, base)
+	}
+	return parseRSS(light, base)
+}
+
+func parseRSS(light *feedxml.Light, base string) (*Document, error) {
+	parsed, err := new(rss.Parser).Parse(bytes.NewReader(light.XML))
 	if err != nil {
 		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
+	}
+	for _, item := range parsed.Items {
+		light.PutBack(&item.Description, &item.Content)
 	}
 	translator := &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
 	general, err := translator.Translate(parsed)
@@ -63,9 +76,9 @@ func parseRSS(text []byte, base string, found *feedxml.Outline) (*Document, erro
 		return nil, notAFeed("The address answers with an RSS document that holds nothing: no title, no link, no entries.")
 	}
 	switch {
-	case found.IsRSS11():
+	case light.IsRSS11():
 		parsed.Version = "1.1"
-	case found.Kind == feedxml.KindRDF:
+	case light.Kind == feedxml.KindRDF:
 		parsed.Version = cmp.Or(parsed.Version, "1.0")
 	}
 	document := newDocument(general, "RSS", parsed.Version, base)
@@ -111,8 +124,8 @@ func originalLink(extensions ext.Extensions) string {
 	return ""
 }
 
-func parseAtom(text []byte, base string) (*Document, error) {
-	parsed, err := new(atom.Parser).Parse(bytes.NewReader(text))
+func parseAtom(light *feedxml.Light, base string) (*Document, error) {
+	parsed, err := new(atom.Parser).Parse(bytes.NewReader(light.XML))
 	if err != nil {
 		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
 	}
@@ -127,6 +140,7 @@ func parseAtom(text []byte, base string) (*Document, error) {
 	links := newResolver(cmp.Or(base, document.Link))
 	author := authorOf(general.Authors, general.Author)
 	for i, item := range general.Items {
+		light.PutBack(&item.Description, &item.Content)
 		original := parsed.Entries[i]
 		if original.Content != nil && binary(original.Content.Type) {
 			item.Content = ""

@@ -84,6 +84,8 @@ type Outline struct {
 	// broken is the entry in which the pass had to stop, up to its end tag; empty when it was not
 	// in one or the end tag is missing.
 	broken span
+	// based is set where an element has an address that links in it are relative to.
+	based bool
 	// err is why the pass stopped before the end of the root element; nil when it did not.
 	err error
 }
@@ -150,7 +152,7 @@ type scanner struct {
 	dates      int
 	namespaces int
 	base       int    // of all that is open
-	based      int    // what the copies of it may take, in bytes
+	copies     int    // what the copies of it may take, in bytes
 	extension  int    // index+1 in open of the extension that the pass is in
 	endTag     int64  // where the last end tag begins
 	endName    string // and its name
@@ -226,7 +228,8 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 	}
 	s.namespaces += e.namespaces
 	s.base += e.base
-	s.based += s.base * max(1, len(start.Attr))
+	s.based = s.based || s.base > 0
+	s.copies += s.base * max(1, len(start.Attr))
 	s.open = append(s.open, e)
 	if e.role == roleExtension && s.extension == 0 {
 		s.extension = len(s.open)
@@ -240,7 +243,7 @@ func (s *scanner) begin(start xml.StartElement, at span) (done bool, err error) 
 		return false, fmt.Errorf("an element has more than %d attributes", maxAttributes)
 	case s.namespaces > maxNamespaces:
 		return false, fmt.Errorf("there are more than %d namespaces", maxNamespaces)
-	case s.base > maxBase, s.based > s.mostBased():
+	case s.base > maxBase, s.copies > s.mostBased():
 		return false, errors.New("the addresses that links are relative to are too long")
 	}
 	return false, nil
@@ -361,8 +364,8 @@ func (s *scanner) costsTooMuch(closed element, at span) bool {
 	if closed.role == roleText && s.base > 0 && s.Kind == KindAtom && s.standsNextToEntries(closed) {
 		// The parser takes the text for HTML, if it says so, and makes a copy of the address for each link in it.
 		copies := s.base * linksIn(s.text[closed.from:at.to])
-		if s.based += copies; s.based > s.mostBased() {
-			s.based -= copies
+		if s.copies += copies; s.copies > s.mostBased() {
+			s.copies -= copies
 			tooMuch = true
 		}
 	}
