@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/sentences"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // maxNavigationLine is the length up to which a line may be navigation.
@@ -35,9 +37,14 @@ var (
 
 // normalize cleans a plain text: spaces, line ends, empty lines, and what cannot be seen.
 func normalize(text string) string {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n", "\v", "\n", "\u2028", "\n", "\u2029", "\n\n").Replace(text)
+	if !prose.IsSimple(text) {
+		text = lineBreaks.Replace(text)
+	}
 	return joinLines(text, func(string) bool { return true })
 }
+
+// lineBreaks writes one character for all that breaks lines. A simple text has no other.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n", "\v", "\n", "\u2028", "\n", "\u2029", "\n\n")
 
 // withoutNavigation cleans a text from a page: lines that are navigation or furniture go, too, but not samples of code.
 func withoutNavigation(text string) string {
@@ -49,7 +56,7 @@ func joinLines(text string, keep func(line string) bool) string {
 	empty := false
 	for line := range strings.Lines(text) {
 		sample := strings.HasPrefix(line, sampleMark)
-		line = oneLine(line)
+		line = oneLine(strings.TrimSuffix(line, "\n"))
 		if line == "" {
 			empty = true
 			continue
@@ -71,6 +78,9 @@ func joinLines(text string, keep func(line string) bool) string {
 
 // oneLine drops what cannot be seen and makes each run of spaces and line breaks one space.
 func oneLine(text string) string {
+	if prose.IsLine(text) {
+		return text
+	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || isPrintable(r) {
 			return r

@@ -23,7 +23,10 @@ var (
 // line break, references decoded, without scripts, styles, marks and the readings of ruby. Text
 // without markup keeps its lines.
 func Text(content string) string {
-	content = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(Printable(content))
+	content = Printable(content)
+	if strings.Contains(content, "\r") {
+		content = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(content)
+	}
 	if !anyTag.MatchString(content) && escapedTag.MatchString(content) {
 		content = html.UnescapeString(content) // escaped once too often
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // Cut returns at most limit characters of the text.
@@ -41,6 +43,9 @@ func CutWords(text string, limit int) string {
 // Line makes one line of a text: no control characters, no marks that change the direction
 // of text (a title could read as something else), single spaces.
 func Line(text string) string {
+	if prose.IsLine(text) {
+		return text
+	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var line strings.Builder
 	line.Grow(len(text))

@@ -8,6 +8,7 @@
 package prose
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -39,4 +40,11 @@ func IsSimple(text string) bool {
 		}
 	}
 	return true
+}
+
+// IsLine reports whether a text is plainly one line: a simple one, with single spaces between its words. Most lines that are
+// written for people are, and can be kept as they are by who makes one of a text.
+func IsLine(text string) bool {
+	return !strings.HasPrefix(text, " ") && !strings.HasSuffix(text, " ") && !strings.Contains(text, "  ") &&
+		!strings.Contains(text, "\n") && !strings.Contains(text, "\u3000") && IsSimple(text)
 }
