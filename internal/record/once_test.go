@@ -86,7 +86,7 @@ func TestAClaimIsLostWhereAResultIsNot(t *testing.T) {
 // R4.4: the same holds for the first that is written on an item, and all of it is.
 func TestTheFirstClaimOfAnItemIsLostToAnotherOne(t *testing.T) {
 	t.Parallel()
-	c, first := apiWith(t, taken, v1alpha1.FeedItemStatus{})
+	c, first := apiWith(t, taken, v1alpha1.FeedItemStatus{Phase: v1alpha1.PhaseUnprocessed})
 	second := first.DeepCopy()
 	err := record.Claim(t.Context(), c, first, func(item *v1alpha1.FeedItem) bool {
 		item.Status.Phase, item.Status.Deliveries = v1alpha1.PhasePending, []v1alpha1.Delivery{{Destination: "press", State: v1alpha1.DeliveryQueued}}

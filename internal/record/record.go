@@ -72,14 +72,14 @@ type firstStatus struct {
 	Status *v1alpha1.FeedItemStatus `json:"status"`
 }
 
-// firstOf returns the patch that gives an item its first status; nil for everything else.
+// firstOf returns the patch that gives an item its first status, of which it has no more than a phase, by default; nil for everything else.
 func firstOf(before, after client.Object) *firstStatus {
 	was, is := before.(*v1alpha1.FeedItem)
-	if !is || !apiequality.Semantic.DeepEqual(was.Status, v1alpha1.FeedItemStatus{}) {
+	if !is || !apiequality.Semantic.DeepEqual(was.Status, v1alpha1.FeedItemStatus{Phase: was.Status.Phase}) {
 		return nil
 	}
 	item, is := after.(*v1alpha1.FeedItem)
-	if !is {
+	if !is || item.Status.Phase == "" {
 		return nil
 	}
 	first := &firstStatus{Status: &item.Status}
