@@ -39,7 +39,7 @@ func newSentence(text string, position int) sentence {
 
 // readSentence searches a text for all that is known of words.
 func readSentence(text string, size size, position int) sentence {
-	s := sentence{text: text, lower: strings.ToLower(text), size: size, position: position, section: 1, lean: lean{factor: 1}}
+	s := sentence{text: text, lower: inSmallLetters(text), size: size, position: position, section: 1, lean: lean{factor: 1}}
 	s.found = vocabulary.Find(s.lower)
 	s.phatic = s.isPhatic()
 	return s

@@ -29,7 +29,7 @@ type weight struct {
 // pairs of neighbouring characters where words have no spaces. Pairs of hiragana are endings
 // and particles, and left out.
 func terms(text, language string) []string {
-	return appendTerms(nil, strings.ToLower(norm.NFKC.String(text)), language)
+	return appendTerms(nil, inSmallLetters(norm.NFKC.String(text)), language)
 }
 
 // words appends the terms of a sentence.
@@ -37,7 +37,7 @@ func (s *sentence) words(out []string, language string) []string {
 	if norm.NFKC.IsNormalString(s.text) {
 		return appendTerms(out, s.lower, language)
 	}
-	return appendTerms(out, strings.ToLower(norm.NFKC.String(s.text)), language)
+	return appendTerms(out, inSmallLetters(norm.NFKC.String(s.text)), language)
 }
 
 // appendTerms takes a text in small letters and in the form NFKC.

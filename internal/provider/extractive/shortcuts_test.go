@@ -162,3 +162,17 @@ func TestNumbersOfHeadingsAreTakenOff(t *testing.T) {
 		}
 	}
 }
+
+func TestSmallLettersAreThoseOfTheTables(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if text := "漢" + string(r); inSmallLetters(text) != strings.ToLower(text) {
+			t.Fatalf("%q becomes %q, want %q", text, inSmallLetters(text), strings.ToLower(text))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if text := someText(t); inSmallLetters(text) != strings.ToLower(text) {
+			t.Fatalf("%q becomes %q, want %q", text, inSmallLetters(text), strings.ToLower(text))
+		}
+	})
+}
