@@ -141,3 +141,16 @@ func TestOrdinaryFeedsAreLight(t *testing.T) {
 		}
 	}
 }
+
+// R1.6: so is every other document.
+func FuzzLight(f *testing.F) {
+	texts := longTexts()
+	for i, element := range elements {
+		inside := strings.ReplaceAll(element, "%s", texts[i%len(texts)])
+		f.Add([]byte(fmt.Sprintf(documents[i%len(documents)], "<item><guid>1</guid>"+inside+"</item>")))
+		f.Add([]byte(fmt.Sprintf(documents[i%len(documents)], "<entry><id>1</id>"+inside+"</entry>")))
+	}
+	f.Fuzz(func(t *testing.T, document []byte) {
+		checkAlike(t, feedxml.Readable(document, ""))
+	})
+}
