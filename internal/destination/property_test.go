@@ -22,6 +22,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
+func init() { portion.Draws(25) }
+
 // scripts are put together at random: prose of many scripts, and what breaks naive text handling.
 var scripts = []string{
 	"The harbour bridge will be closed for all of August. ", "It works.", " Dr. Smith ", "Jan. 5 ", "a", " ", "  ", "42", "!", "…", "\n", "\n\n",
@@ -103,7 +105,7 @@ func drawMaterial(t *rapid.T) Material {
 // and there once, its characters are whole, and it pings nobody. 1,500 posts at least.
 func TestComposeKeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	for range portion.Of(15, 2) { // a check makes 100 unless told otherwise
+	for range portion.Of(15, 4) { // a check makes 100 unless told otherwise, and in part 25
 		rapid.Check(t, func(t *rapid.T) {
 			m := drawMaterial(t)
 			style := Style{

@@ -15,7 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/internal/eventstream"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
+
+func init() { portion.Draws(25) }
 
 func to(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
@@ -118,7 +121,8 @@ func TestATenantLosesNothingToOthers(t *testing.T) {
 // this would go on for a quarter of an hour, in which nobody else could put anything in.
 func TestManyDestinationsTakeNoLongerThanFew(t *testing.T) {
 	t.Parallel()
-	const destinations, each = 100_000, 5
+	const each = 5
+	destinations := portion.Of(100_000, 30_000)
 	box := eventstream.NewOutbox(eventstream.EachBytes)
 	fill(box, to("modest", "m"), 10)
 	event := sized("x")

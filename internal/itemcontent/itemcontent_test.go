@@ -21,6 +21,8 @@ import (
 	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
+func init() { portion.Draws(25) }
+
 func prose(words int) string {
 	random := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder

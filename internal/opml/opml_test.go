@@ -19,7 +19,10 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/opml"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
+
+func init() { portion.Draws(25) }
 
 func parse(t rapid.TB, text string) *opml.Document {
 	t.Helper()

@@ -13,7 +13,10 @@ import (
 
 	"github.com/feed-operator/feed-operator/internal/feed"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
+
+func init() { portion.Draws(25) }
 
 // dated makes an entry that was published so many hours after the start; at 0, without a date.
 func dated(title string, hours int) feed.Entry {

@@ -67,7 +67,7 @@ func TestARestartPollsNoneOfTenThousandSourcesEarlyAndAllOfThemOnTime(t *testing
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2)) // the same each time
 	intervals := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 15*time.Minute + 7*time.Second, time.Hour, 6 * time.Hour, 24 * time.Hour}
-	sources := make([]polledSource, portion.Of(10_000, 2000))
+	sources := make([]polledSource, portion.Of(10_000, 700))
 	for i := range sources {
 		sources[i] = polledSource{uid: fmt.Sprintf("%08x-7c1f", random.Uint32()), interval: intervals[i%len(intervals)]}
 	}

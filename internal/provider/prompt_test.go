@@ -11,7 +11,11 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
+
+func init() { portion.Draws(25) }
 
 var fence = regexp.MustCompile(`\[BEGIN text ([0-9a-f]{32})\]`)
 

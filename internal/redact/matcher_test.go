@@ -22,6 +22,8 @@ import (
 	quantity "github.com/feed-operator/feed-operator/internal/portion"
 )
 
+func init() { quantity.Draws(25) }
+
 // R5.6: a secret is found in whatever form it is written.
 func TestASecretIsHiddenInEachOfItsForms(t *testing.T) {
 	t.Parallel()

@@ -21,13 +21,13 @@ func escapedMost(i int) string {
 // R1.10: whoever may write a Secret does not choose how much memory it takes to look for it, and it is hidden all the same.
 func TestALongSecretTakesLittleMemory(t *testing.T) {
 	t.Parallel()
-	for name, value := range map[string]string{
+	for name, value := range quantity.Some(map[string]string{
 		"what has to be escaped": escapedMost(0),
 		"quotation marks":        strings.Repeat(`"`, longestValue),
 		"backslashes":            strings.Repeat(`\`, longestValue),
 		"letters":                strings.Repeat("a", longestValue),
 		"what is not UTF-8":      strings.Repeat("\xff", longestValue),
-	} {
+	}, 3) {
 		made := newMatcher(formsOf(value))
 		const most = 128 << 10
 		if nodes := len(made.label); nodes > most {
@@ -84,7 +84,7 @@ func TestWhatFindsSecretsIsNotKept(t *testing.T) {
 // R1.10: nor how much the log takes.
 func TestLongSecretsAreForgottenByTheRoomThatTheyTake(t *testing.T) {
 	t.Parallel()
-	room, values := quantity.Of(maxBytes, maxBytes/4), quantity.Of(50, 13)
+	room, values := quantity.Of(maxBytes, maxBytes/8), quantity.Of(50, 7)
 	known := newKnown(maxValues, room)
 	known.remember("mine", "a-secret-of-mine")
 	for i := range values {

@@ -9,23 +9,26 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R3.13: what a neighbour's call takes at most doubles, beside one to five tenants who let everything hang that they can get: with the
 // numbers of places that the operator has by default, ten feeds of a neighbour polled at once, and twenty of its items.
 func TestANeighboursLatencyAtMostDoubles(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
+	type crowd struct {
 		what        string
 		places      int
 		calls, hogs int
-	}{
-		{"polls", 32, 10, 1},
-		{"polls", 32, 10, 3},
-		{"items", 128, 20, 1},
-		{"items", 128, 20, 3},
+	}
+	for _, test := range portion.SomeOf([]crowd{
 		{"items", 128, 20, 5},
-	} {
+		{"items", 128, 20, 1},
+		{"polls", 32, 10, 3},
+		{"polls", 32, 10, 1},
+		{"items", 128, 20, 3},
+	}, 2) {
 		t.Run(fmt.Sprint(test.what, " beside ", test.hogs), func(t *testing.T) {
 			t.Parallel()
 			limit := Limit{Concurrent: test.places, Sharing: ByGroup}
@@ -42,7 +45,7 @@ func TestANeighboursLatencyAtMostDoubles(t *testing.T) {
 
 // latencies is how long each of a tenant's calls takes that are asked for at once, from when they are asked for to their
 // ends, in the order in which they end. A call takes ten seconds. So many other tenants hang all the time, for five minutes
-// each time that they get a place, with ten times as many items as there are places, of forty sources each.
+// each time that they get a place, with ten times as many items as there are places (in part three times), of forty sources each.
 func latencies(t *testing.T, limit Limit, calls, hogs int) (took []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -51,7 +54,7 @@ func latencies(t *testing.T, limit Limit, calls, hogs int) (took []time.Duration
 		w.Configure(work, limit)
 		owners := map[string]Owner{}
 		for hog := range hogs {
-			for i := range 10 * limit.Concurrent {
+			for i := range portion.Of(10, 3) * limit.Concurrent {
 				owners[fmt.Sprint("hog/", hog, "/", i)] = Owner{fmt.Sprint("hog", hog), fmt.Sprint("source", i%sources)}
 			}
 		}

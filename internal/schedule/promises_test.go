@@ -14,7 +14,11 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
+
+func init() { portion.Draws(40) }
 
 // check holds after every step, when everything that was set in motion has come to rest.
 func (m *machine) check(*rapid.T) {

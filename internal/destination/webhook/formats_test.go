@@ -6,6 +6,7 @@ package webhook_test
 import (
 	"encoding/json"
 	"html"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,7 +26,10 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/webhook"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
+
+func init() { portion.Draws(25) }
 
 var (
 	chats = []v1alpha1.WebhookFormat{v1alpha1.WebhookSlack, v1alpha1.WebhookDiscord, v1alpha1.WebhookTeams, v1alpha1.WebhookMattermost, v1alpha1.WebhookGoogleChat}
@@ -187,6 +191,9 @@ var (
 	calls = regexp.MustCompile(`<[!@#&]|<users/|(^|[^\w./])@(everyone|here|channel|all|U1|b)\b`)
 	leads = regexp.MustCompile(`(?i)://evil|www\.evil|\bevil\.com($|[^0-9A-Za-z+@-])`)
 	marks = "*_~`|>#[]()"
+
+	escaped  = regexp.MustCompile(`\\[\\*_~` + "`" + `|>#\[\]()]`)
+	markedUp = regexp.MustCompile(`(?m)^([-+=\t ]|\d+[.)])|&#?\w+;|<[^\x{2060}]`)
 )
 
 // checkHarmless checks that nobody is called and nothing foreign is linked by a body of a chat, and nothing of it read as markup.
@@ -216,12 +223,12 @@ func checkHarmless(t reporter, format v1alpha1.WebhookFormat, text, link string)
 				t.Errorf("%s: %s is read as markup: %q", format, at, found)
 			}
 		case format == v1alpha1.WebhookDiscord || format == v1alpha1.WebhookMattermost:
-			read = regexp.MustCompile(`\\[\\*_~`+"`"+`|>#\[\]()]`).ReplaceAllString(read, "x")
+			read = escaped.ReplaceAllString(read, "x")
 			if format == v1alpha1.WebhookMattermost {
 				head, rest, _ := strings.Cut(read, "\n\n")
 				read = strings.TrimSuffix(strings.TrimPrefix(head, "**"), "**") + "\n" + rest
 			}
-			if strings.ContainsAny(read, marks+`\`) || regexp.MustCompile(`(?m)^([-+=\t ]|\d+[.)])|&#?\w+;|<[^\x{2060}]`).MatchString(read) {
+			if strings.ContainsAny(read, marks+`\`) || markedUp.MatchString(read) {
 				t.Errorf("%s: %s is read as markup: %q of %q", format, at, read, found)
 			}
 		}
@@ -250,18 +257,26 @@ func TestBodiesOfChatsAreHarmless(t *testing.T) {
 	japanese.Title, japanese.Summary = strings.Repeat("河川の水位", 200), strings.Repeat("水位は下がった。", 1_250)
 	emoji.Title, emoji.Summary = strings.Repeat("👨‍👩‍👧", 300), strings.Repeat("👨‍👩‍👧😀", 1_600)
 	bare.Title, bare.Summary = "@everyone", ""
-	for name, material := range map[string]destination.Material{
-		"everything": hostile(), "everything time and again": long, "marks alone": marked, "Japanese": japanese, "emoji": emoji,
-		"a title that is only a call": bare,
-		"a link alone":                {URL: link, Source: "press", Namespace: "news", Key: "k"},
-		"a summary alone":             {Summary: "It is so.", Source: "press", Namespace: "news", Key: "k"},
-		"a person's page":             {Title: "t", URL: "https://m.example/@channel?to=@all", Key: "k", Namespace: "news"},
-		"many lines":                  {Title: "t", Summary: strings.Repeat("a\n", 5_000), URL: link, Key: "k", Namespace: "news"},
-	} {
-		for _, format := range all {
+	// More than any service takes: in part, each of them in one format at least.
+	formats, endless := map[string]*webhook.Writer{}, map[string]destination.Material{
+		"everything time and again": long, "marks alone": marked, "Japanese": japanese, "emoji": emoji,
+		"many lines": {Title: "t", Summary: strings.Repeat("a\n", 5_000), URL: link, Key: "k", Namespace: "news"},
+	}
+	for _, format := range all {
+		formats[string(format)] = writer(t, format, "")
+	}
+	short := map[string]destination.Material{
+		"everything": hostile(), "a title that is only a call": bare,
+		"a link alone":    {URL: link, Source: "press", Namespace: "news", Key: "k"},
+		"a summary alone": {Summary: "It is so.", Source: "press", Namespace: "news", Key: "k"},
+		"a person's page": {Title: "t", URL: "https://m.example/@channel?to=@all", Key: "k", Namespace: "news"},
+	}
+	for name, of := range formats {
+		format, materials := v1alpha1.WebhookFormat(name), maps.Clone(short)
+		maps.Copy(materials, portion.Across(name, formats, endless))
+		for name, material := range materials {
 			t.Run(string(format)+": "+name, func(t *testing.T) {
 				t.Parallel()
-				of := writer(t, format, "")
 				post, err := of.Compose(material, destination.Limits{MaxCharacters: 10})
 				if err != nil {
 					t.Fatal(err)

@@ -16,9 +16,12 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	fake "github.com/feed-operator/feed-operator/internal/anthropictest"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/provider/modelapi"
 	"github.com/feed-operator/feed-operator/internal/providertest"
 )
+
+func init() { portion.Draws(25) }
 
 // Categories and outcomes, for the tables to be readable.
 const (
