@@ -142,7 +142,7 @@ func TestPagesMadeToHurt(t *testing.T) {
 		return out.String()
 	}
 	const sentence = "This is a sentence, with commas, that goes on for a while. "
-	part := portion.Of(1, 4) // of each page, and of what may be allocated for it
+	part := portion.Of(1, 8) // of each page, and of what may be allocated for it
 	for name, page := range map[string]string{
 		"formatting that is opened again in each paragraph": "<p>" + many(400, "<b id=%d>") + "</p>" + strings.Repeat("<p>x", 500_000/part),
 		"attributes that are merged into one body":          many(300_000/part, "<body a%d=1>"),
@@ -151,7 +151,7 @@ func TestPagesMadeToHurt(t *testing.T) {
 		"one element with many attributes":                  "<div " + many(300_000/part, "a%d=1 ") + ">" + sentence,
 		"a title of separators":                             "<title>" + strings.Repeat("a | b » ", 200_000/part) + "</title>" + sentence,
 		// Minutes, where the rest of the page is searched for the end of each.
-		"quotations that do not end": strings.Repeat("\"今日は、晴れです。「", 50_000),
+		"quotations that do not end": strings.Repeat("\"今日は、晴れです。「", portion.Of(50_000, 25_000)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

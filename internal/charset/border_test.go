@@ -124,7 +124,7 @@ func TestDeclarationsAreBelieved(t *testing.T) {
 func TestWhatIsNoText(t *testing.T) {
 	t.Parallel()
 	all := make([]byte, 0, 4*256)
-	for _, gap := range portion.SomeOf([]int{1, 3, 7, 129}, 2) {
+	for _, gap := range portion.SomeOf([]int{129, 1, 3, 7}, 1) {
 		for i := range 256 {
 			all = append(all, byte(i*gap))
 		}

@@ -192,7 +192,7 @@ var falseLabels = []string{"", "utf-8", "iso-8859-1", "us-ascii", "windows-1251"
 
 // falseLabelsOf are those that are tried with one text: with each, others of them.
 func falseLabelsOf(text string) (some []string) {
-	every := portion.Of(1, 5)
+	every := portion.Of(1, len(falseLabels))
 	for i, label := range falseLabels {
 		if (i+len(text))%every == 0 {
 			some = append(some, label)

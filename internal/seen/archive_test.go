@@ -78,7 +78,7 @@ func TestLittleIsWrittenForANews(t *testing.T) {
 	s.poll(numbers(0, 25_000)...)
 	s.poll(numbers(24_990, 25_010)...)
 	s.written, s.archives, s.longest = 0, 0, 0
-	news := portion.Of(520, 20)
+	news := portion.Of(520, 8)
 	for i := range news {
 		s.poll(numbers(24_991+i, 25_011+i)...)
 	}

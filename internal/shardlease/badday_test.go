@@ -17,6 +17,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/shard"
 )
 
@@ -223,7 +224,7 @@ func TestLeasesThatSomebodyDeletesAreMadeAnew(t *testing.T) {
 				w.within(20*time.Second, 2, 2)
 				other := w.start("other", 2, 0)
 				time.Sleep(20 * time.Second)
-				for range 20 {
+				for range portion.Of(20, 6) {
 					w.store.deleteAll(deleted)
 					time.Sleep(3*time.Second + 70*time.Millisecond)
 					w.within(0, 2, 2)

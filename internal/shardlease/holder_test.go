@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/shard"
 )
 
@@ -233,7 +234,7 @@ func TestShardsAreSpreadEvenlyAsReplicasComeAndGo(t *testing.T) {
 // R6.3: what is under way is finished before a shard is given up, however long that takes. Until then nobody else works on it.
 func TestAShardIsFinishedBeforeItIsGivenUp(t *testing.T) {
 	inTown(t, func(w *town) {
-		const finish = 5 * time.Minute
+		finish := time.Duration(portion.Of(300, 60)) * time.Second
 		a := w.start("a", 4, finish)
 		w.within(2*time.Second, 4)
 		b := w.start("b", 4, 0)
@@ -392,27 +393,34 @@ func TestMoreShardsGiveWayToAVersionThatKnowsNone(t *testing.T) {
 // whatever it says: of a shard, of another number of shards, or of a replica.
 func TestALeaseThatNobodyRenewsStopsNobodyForLong(t *testing.T) {
 	t.Parallel() // and each of these again
+	leases, left := map[string]bool{}, map[string]coordinationv1.LeaseSpec{}
 	for _, name := range []string{
 		shard.LeaseName(0, 1), shard.LeaseName(1, 4), shard.LeaseName(0, 2), shard.LeaseName(63, 64), shard.MemberName("x", 4),
 	} {
-		for _, seconds := range []int32{3600, 2_000_000_000} {
-			for _, renewed := range []time.Time{{}, time.Unix(0, 0), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)} {
-				t.Run(fmt.Sprint(name, " for ", seconds, " since ", renewed.Year()), func(t *testing.T) {
-					inTown(t, func(w *town) {
-						lease := &coordinationv1.Lease{}
-						lease.Name = name
-						lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.LeaseTransitions = new("x"), &seconds, new(int32(1<<31-1))
-						if !renewed.IsZero() {
-							lease.Spec.RenewTime = new(metav1.NewMicroTime(renewed))
-						}
-						w.store.put(lease)
-						a, b := w.start("a", 4, 0), w.start("b", 4, 0)
-						w.within(longest+2*Duration, 2, 2)
-						a.end(t)
-						b.end(t)
-					})
-				})
+		leases[name] = true
+	}
+	for _, seconds := range []int32{3600, 2_000_000_000} {
+		for _, renewed := range []time.Time{{}, time.Unix(0, 0), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)} {
+			spec := coordinationv1.LeaseSpec{HolderIdentity: new("x"), LeaseDurationSeconds: &seconds, LeaseTransitions: new(int32(1<<31 - 1))}
+			if !renewed.IsZero() {
+				spec.RenewTime = new(metav1.NewMicroTime(renewed))
 			}
+			left[fmt.Sprint(" for ", seconds, " since ", renewed.Year())] = spec
+		}
+	}
+	for name := range leases {
+		for how, spec := range portion.Across(name, leases, left) {
+			t.Run(name+how, func(t *testing.T) {
+				inTown(t, func(w *town) {
+					lease := &coordinationv1.Lease{Spec: *spec.DeepCopy()}
+					lease.Name = name
+					w.store.put(lease)
+					a, b := w.start("a", 4, 0), w.start("b", 4, 0)
+					w.within(longest+2*Duration, 2, 2)
+					a.end(t)
+					b.end(t)
+				})
+			})
 		}
 	}
 }
