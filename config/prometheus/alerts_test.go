@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/promtest"
 )
 
@@ -47,12 +48,38 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 			if with == string(text) {
 				t.Fatalf("%s tests other rules than ../alerts.yaml", file)
 			}
-			if err := os.WriteFile(path, []byte(with), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(some(t, with)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			promtest.Run(t, "test", "rules", path)
 		})
 	}
+}
+
+// some is a file of tests as it is; in part, with two of those in which the alert fires, and two of those in which it does not: some go on for days.
+func some(t *testing.T, file string) string {
+	t.Helper()
+	if portion.IsWhole() {
+		return file
+	}
+	var parsed map[string]any
+	if err := yaml.Unmarshal([]byte(file), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	var fires, near []any
+	for _, test := range parsed["tests"].([]any) {
+		if name, _ := test.(map[string]any)["name"].(string); strings.HasPrefix(name, "fires ") {
+			fires = append(fires, test)
+		} else {
+			near = append(near, test)
+		}
+	}
+	parsed["tests"] = append(portion.SomeOf(fires, 2), portion.SomeOf(near, 2)...)
+	text, err := yaml.Marshal(parsed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // R5.3: each alert has a test that makes it fire, and one that comes near and does not.

@@ -33,6 +33,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest/inmemory"
 	"github.com/feed-operator/feed-operator/internal/portion"
+	"github.com/feed-operator/feed-operator/internal/tooltest"
 )
 
 // patience is how long a test waits for something that must happen, while nothing moves towards it. It is
@@ -125,7 +126,7 @@ func prepare(tests int) error {
 
 // startReal starts a control plane with the operator's kinds; what stops it is to be called after an error too.
 func startReal() (*Server, func(), error) {
-	root, err := moduleRoot()
+	root, err := tooltest.Root()
 	if err != nil {
 		return nil, func() {}, err
 	}
@@ -163,7 +164,7 @@ func (s *Server) Another(t *testing.T) *Server {
 }
 
 func startInMemory() (*Server, error) {
-	root, err := moduleRoot()
+	root, err := tooltest.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -269,31 +270,10 @@ func assets(root string) (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-func moduleRoot() (string, error) {
-	folder, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return folder, nil
-		}
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			return "", fmt.Errorf("no go.mod above %s", folder)
-		}
-		folder = parent
-	}
-}
-
 // ModuleRoot is the folder of the project's go.mod.
 func ModuleRoot(t *testing.T) string {
 	t.Helper()
-	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return root
+	return tooltest.ModuleRoot(t)
 }
 
 // quietUnlessAsked returns a logger that is silent, unless APITEST_LOG is set.

@@ -15,7 +15,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/tooltest"
 )
 
@@ -51,7 +50,7 @@ func Rules(t *testing.T) []Rule {
 			} `json:"groups"`
 		} `json:"spec"`
 	}
-	text, err := os.ReadFile(filepath.Join(apitest.ModuleRoot(t), File))
+	text, err := os.ReadFile(filepath.Join(tooltest.ModuleRoot(t), File))
 	if err == nil {
 		err = yaml.Unmarshal(text, &rule)
 	}
@@ -97,6 +96,7 @@ func try(t *testing.T, arguments ...string) (said []byte, err error) {
 	command := exec.CommandContext(t.Context(), Tool(t), arguments...) //nolint:gosec // the tool that make has built
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
+	command.Env = append(os.Environ(), "GOGC=400") // it ends in a moment, and takes memory rather than time
 	err = command.Run()
 	return out.Bytes(), err
 }

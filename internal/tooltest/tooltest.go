@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/feed-operator/feed-operator/internal/apitest"
 )
 
 // Path is where a program or folder of tools is: where the environment variable of its name says, as HELM does of helm, or what make has built last. It
@@ -25,7 +23,7 @@ func Path(t *testing.T, name string) string {
 	}
 	var newest string
 	var built int64
-	found, err := filepath.Glob(filepath.Join(apitest.ModuleRoot(t), "bin", "tools", name+"-[0-9]*"))
+	found, err := filepath.Glob(filepath.Join(ModuleRoot(t), "bin", "tools", name+"-[0-9]*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +63,8 @@ func Try(t *testing.T, name, input string, arguments ...string) (string, error) 
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(input), &out, &complaints
 	// Nothing of the person who runs the tests: neither their registries, nor their clusters.
 	home := t.TempDir()
-	command.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "KUBECONFIG=", "DOCKER_CONFIG="+home)
+	command.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "KUBECONFIG=", "DOCKER_CONFIG="+home,
+		"GOGC=400") // they end in a moment, and take memory rather than time
 	if err := command.Run(); err != nil {
 		return out.String(), fmt.Errorf("%s %s: %w: %s", name, strings.Join(arguments, " "), err, complaints.String())
 	}
