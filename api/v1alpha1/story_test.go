@@ -34,7 +34,7 @@ func newKubectl(t *testing.T, namespace string) kubectl {
 // try runs kubectl and returns what it says.
 func (k kubectl) try(ctx context.Context, input string, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, filepath.Join(server.Assets, "kubectl"), append([]string{"-n", k.namespace}, arguments...)...)
-	command.Env = []string{"HOME=" + k.home, "KUBECONFIG=" + filepath.Join(k.home, "kubeconfig")}
+	command.Env = []string{"HOME=" + k.home, "KUBECONFIG=" + filepath.Join(k.home, "kubeconfig"), "GOGC=400"} // it ends in a moment
 	command.Stdin = strings.NewReader(input)
 	out, err := command.CombinedOutput()
 	return string(out), err

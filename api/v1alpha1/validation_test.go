@@ -17,6 +17,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 var server *apitest.Server
@@ -228,7 +229,7 @@ func TestTheAPIServerRefusesWhatMakesNoSense(t *testing.T) {
 	for sentence, r := range allRules(t) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			for _, value := range r.valid {
+			for _, value := range portion.SomeOf(r.valid, 1) { // the whole has each border from within; what is beyond is always tried
 				if err := r.submit(t, namespace, value); err != nil {
 					t.Errorf("%s %s = %.60v was refused: %v", r.kind, r.field, value, err)
 				}
