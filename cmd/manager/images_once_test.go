@@ -40,7 +40,7 @@ func (n *newsroom) illustrate(t *testing.T) {
 // shows the image that the item names. Nothing is uploaded again but where one manager does not know of the upload of another.
 func TestAPostWithAnImageIsMadeOnceWhateverHappensToTheManager(t *testing.T) {
 	t.Parallel()
-	for instant, interrupt := range portion.Some(interruptions, 3) {
+	for instant, interrupt := range portion.Some(interruptions, 2) {
 		t.Run(instant, func(t *testing.T) {
 			t.Parallel()
 			room := newNewsroom(t, counterparts[ignoresKeys])

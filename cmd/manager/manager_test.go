@@ -52,7 +52,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	binary = filepath.Join(folder, "manager")
-	if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the manager: %v\n%s", err, out)
 		return 1
 	}
@@ -80,8 +80,9 @@ func TestAnItemSurvivesTheEndOfTheManager(t *testing.T) {
 			m.untilSeen(t, func(item *v1alpha1.FeedItem) bool { return item.Status.Phase == v1alpha1.PhaseProcessed })
 		},
 	}
+	signals := map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGTERM}
 	for name, when := range moments {
-		for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		for _, signal := range portion.Across(name, moments, signals) {
 			t.Run(fmt.Sprintf("%s/%s", name, signal), func(t *testing.T) {
 				t.Parallel()
 				namespace := server.Namespace(t)
