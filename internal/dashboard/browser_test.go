@@ -5,10 +5,12 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
+	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,9 +26,24 @@ import (
 // browserPatience is how long a browser may take for what must happen, on a machine that has much else to do.
 const browserPatience = 2 * time.Minute
 
-// browser opens a tab of a real browser.
-func browser(t *testing.T) context.Context {
-	t.Helper()
+// chromium is the one browser of all tests, which takes longer to start than any of them.
+var chromium struct {
+	once   sync.Once
+	found  bool
+	ctx    context.Context
+	failed error
+	stop   func()
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if stop := chromium.stop; stop != nil {
+		stop()
+	}
+	os.Exit(code)
+}
+
+func startChromium() {
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -34,21 +51,46 @@ func browser(t *testing.T) context.Context {
 			break
 		}
 	}
-	if program == "" {
+	if chromium.found = program != ""; !chromium.found {
+		return
+	}
+	profile, err := os.MkdirTemp("", "feed-operator-chromium-")
+	if err != nil {
+		chromium.failed = err
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.UserDataDir(profile))
+	allocator, ended := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closed := chromedp.NewContext(allocator)
+	chromium.ctx, chromium.stop = ctx, func() {
+		_ = chromedp.Cancel(ctx)
+		closed()
+		ended() // Chromium is away before the folder of its profile is removed
+		_ = os.RemoveAll(profile)
+	}
+	// The browser lives as long as the context of the first action.
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)); err != nil {
+		chromium.failed = fmt.Errorf("start %s: %w", program, err)
+	}
+}
+
+// browser opens a window of a real browser, which shares nothing with those of other tests.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	chromium.once.Do(startChromium)
+	if !chromium.found {
 		t.Skip("there is no Chromium: `apt-get install chromium` has this test see the page in a browser")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(t.TempDir(), "profile")))
-	// Chromium is away before the folder of its profile is removed.
-	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	t.Cleanup(stop)
-	ctx, closed := chromedp.NewContext(ctx)
+	if chromium.failed != nil {
+		t.Fatal(chromium.failed)
+	}
+	ctx, closed := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(func() {
 		_ = chromedp.Cancel(ctx)
 		closed()
 	})
-	// The browser lives as long as the context of the first action.
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)); err != nil {
-		t.Fatalf("start %s: %v", program, err)
+		t.Fatal(err)
 	}
 	return ctx
 }

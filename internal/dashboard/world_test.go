@@ -22,9 +22,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -86,14 +84,8 @@ func (w *world) count(what string) int {
 
 func newWorld(t *testing.T, change func(*Options), objects ...client.Object) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	w := &world{t: t, now: noon, may: map[string][]string{}, asked: map[string]int{}, ended: make(chan struct{}), log: &bytes.Buffer{}}
-	building := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{Create: w.review, Get: w.get})
+	building := fake.NewClientBuilder().WithScheme(apitest.Scheme()).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{Create: w.review, Get: w.get})
 	if err := itemcache.Index(t.Context(), apitest.Indexes{ClientBuilder: building}); err != nil {
 		t.Fatal(err)
 	}
