@@ -81,5 +81,14 @@ func Median[T int | float64 | time.Duration](figures []T) T {
 	return sorted[(len(sorted)-1)/2]
 }
 
+// Ratio is the median of the ratios of some rounds, each to the mean of a base just before and just after it: the base has one more of them.
+func Ratio(rounds, base []float64) float64 {
+	ratios := make([]float64, 0, len(rounds))
+	for i, round := range rounds {
+		ratios = append(ratios, 2*round/(base[i]+base[i+1]))
+	}
+	return Median(ratios)
+}
+
 // Megabytes are bytes as the tables show them.
 func Megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }

@@ -30,3 +30,10 @@ func TestATableSaysWhichBarsHold(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestTheRatioIsTheMedianOfTheRoundsEachToWhatIsAroundIt(t *testing.T) {
+	t.Parallel()
+	if got := Ratio([]float64{80, 10, 90}, []float64{120, 80, 60, 40}); got != 0.8 {
+		t.Errorf("ratio %v, want 0.8", got)
+	}
+}

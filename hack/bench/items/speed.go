@@ -38,22 +38,18 @@ func measureSpeed(items int, work func() error) (speed, error) {
 // speeds are those of several rounds.
 type speeds []speed
 
-func (s speeds) median(of func(speed) float64) float64 {
+func (s speeds) figures(of func(speed) float64) []float64 {
 	figures := make([]float64, 0, len(s))
 	for _, run := range s {
 		figures = append(figures, of(run))
 	}
-	return figure.Median(figures)
+	return figures
 }
 
-// ratio is the median of the rounds' ratios, each to the mean of the base's runs just before and just
-// after it: the base has one run more.
+func (s speeds) median(of func(speed) float64) float64 { return figure.Median(s.figures(of)) }
+
 func (s speeds) ratio(base speeds, of func(speed) float64) float64 {
-	ratios := make([]float64, 0, len(s))
-	for i := range s {
-		ratios = append(ratios, 2*of(s[i])/(of(base[i])+of(base[i+1])))
-	}
-	return figure.Median(ratios)
+	return figure.Ratio(s.figures(of), base.figures(of))
 }
 
 func (s speeds) String() string {

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package crowds
+package slots
 
 import (
 	"testing"
@@ -14,10 +14,10 @@ import (
 
 func TestPollsAreHeldAgainstTheirSlots(t *testing.T) {
 	t.Parallel()
-	const uid = "0b0d7f8e"
-	slot := polling.NextSlot(uid, pollInterval, time.Now())
+	const uid, interval = "0b0d7f8e", time.Minute
+	slot := polling.NextSlot(uid, interval, time.Now())
 	after := func(intervals int, late time.Duration) time.Time {
-		return slot.Add(time.Duration(intervals)*pollInterval + late)
+		return slot.Add(time.Duration(intervals)*interval + late)
 	}
 	stopped, end := after(0, 10*time.Second), after(3, 20*time.Second)
 	before := after(0, time.Millisecond)
@@ -45,9 +45,9 @@ func TestPollsAreHeldAgainstTheirSlots(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var p punctuality
+			p := Record{Interval: interval}
 			test.polls[1] = test.polls[1].Round(0) // as one that was read from another clock
-			p.add(uid, test.polls, stopped)
+			p.Add(uid, test.polls, stopped)
 			got := p.judge(end, time.Second)
 			got.lateness = nil
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(verdicts{})); diff != "" {
