@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // wholeFeeds has a document of each vocabulary, with most of what stands next to entries and in them.
@@ -50,7 +52,7 @@ func TestWhiteSpaceInEndTags(t *testing.T) {
 		if err != nil || len(want.Entries) != 3 || want.Warning() != "" {
 			t.Fatalf("%s: %+v, %v", name, want, err)
 		}
-		for _, space := range []string{" ", "\n", "\t", "\r\n", " \n\t "} {
+		for _, space := range portion.SomeOf([]string{" \n\t ", "\n", "\r\n", " ", "\t"}, 2) {
 			got, err := Parse([]byte(anyEndTag.ReplaceAllString(body, "</${1}"+space+">")), "", base)
 			if err != nil {
 				t.Errorf("%s with %q: %v", name, space, err)
@@ -65,7 +67,7 @@ func TestWhiteSpaceInEndTags(t *testing.T) {
 				t.Errorf("%s with %q, -want +got:\n%s", name, space, diff)
 			}
 		}
-		for at := range anyEndTag.FindAllStringIndex(body, -1) {
+		for at := 0; at < len(anyEndTag.FindAllStringIndex(body, -1)); at += portion.Of(1, 3) {
 			n := -1
 			capitals := anyEndTag.ReplaceAllStringFunc(body, func(tag string) string {
 				if n++; n == at {

@@ -24,7 +24,7 @@ import (
 func hostileJSON() map[string]string {
 	size, depth := 4<<20, 1<<20
 	if inflation > 1 { // where nothing is counted
-		size, depth = portion.Of(size/inflation, size/inflation/4), portion.Of(depth, depth/8)
+		size, depth = portion.Of(size/inflation, size/inflation/8), portion.Of(depth, depth/16)
 	}
 	fill := func(part string) string { return strings.TrimSuffix(strings.Repeat(part, size/len(part)), ",") }
 	nest := func(opening, closing string) string {

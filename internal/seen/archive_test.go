@@ -118,7 +118,7 @@ func TestASmallMemoryHasNoArchive(t *testing.T) {
 // are forgotten first, and one that was seen again late, for once, is not among them.
 func TestBoundInParts(t *testing.T) {
 	t.Parallel()
-	s, each, before := &stored{t: t}, portion.Of(100, 400), portion.Of(100, 1_000) // entries that a poll finds: fewer polls show the same
+	s, each, before := &stored{t: t}, portion.Of(100, 400), portion.Of(100, 5_000) // entries that a poll finds: fewer polls show the same
 	s.pollAll(0, 10_000, before)
 	s.poll(append(numbers(0, 5), numbers(10_000, 10_010)...)...) // seen once more
 	s.pollAll(10_010, 29_910, before)
@@ -145,7 +145,7 @@ func TestWhatIsListedIsNeverForgottenInParts(t *testing.T) {
 	t.Parallel()
 	s := &stored{t: t}
 	listed := numbers(0, 10)
-	s.pollAll(1_000, 23_000, portion.Of(200, 1_000), listed...)
+	s.pollAll(1_000, 23_000, portion.Of(200, 2_500), listed...)
 	older := load(t, s.latest) // of an operator that knows of no archive
 	for _, k := range listed {
 		if !s.load().Known(k) || !older.Known(k) {

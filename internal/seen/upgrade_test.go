@@ -132,7 +132,7 @@ func TestAFullMemoryTakesHalfAMegabyte(t *testing.T) {
 	}
 	memory.Store(&data)
 	data.Version, data.Contents, data.Texts = 0, data.GUIDs, "" // as an older operator has left it
-	for i := range portion.Of(100, 10) {
+	for i := range portion.Of(100, 4) {
 		document := numbered(20 * (i + 1))[20*i:]
 		if created := pollOnce(t, &data, document); created != 20 {
 			t.Fatalf("%d items of 20 entries", created)
