@@ -259,7 +259,7 @@ func TestTheChartIsInstalledWithAnyValues(t *testing.T) {
 	known, reach := schemas(t), kubeconfig(t)
 	t.Run("values", func(t *testing.T) {
 		t.Parallel()
-		for name, values := range portion.Some(cases(t), 2) {
+		for name, values := range portion.Some(cases(t), 1) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				installs(t, name, values, known, reach)
