@@ -24,6 +24,9 @@ func (w *sourceState) due(source *v1alpha1.FeedSource, networkBack, now time.Tim
 	}
 	// The status may be older than what this process has done.
 	timing.Changed = w.changed(source)
+	if w.interval > timing.Interval && !timing.Failing {
+		timing.Interval, timing.Declared = w.interval, w.interval > source.Interval()
+	}
 	if t := source.Status.NotBefore; t != nil && !w.newSpec(source) && believable.Coming(t.Time, now, polling.MaxInterval) {
 		timing.NotBefore = t.Time
 	}

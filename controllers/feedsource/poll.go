@@ -96,6 +96,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 		watch.complete = err == nil
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
+	watch.interval = 0
 	watch.noteCreated(found.created, seenBefore, now, r.Clock.Now())
 	switch {
 	case err != nil: // the feed is well
@@ -114,6 +115,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 			watch.held = found.held > 0
 			log.Info("Feed read", "entries", len(document.Entries), "created", found.created, "held", found.held, "filtered", found.dropped)
 		}
+		watch.interval = polling.Declared(source.Interval(), found.declared)
 		watch.validators = new(memory.Validators)
 		watch.counters.dropped(found.dropped)
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)

@@ -28,6 +28,8 @@ type sourceState struct {
 	firstSeen time.Time
 	// lastPoll is when this process polled it last.
 	lastPoll time.Time
+	// interval is the one in force since then, if that poll has succeeded; else zero.
+	interval time.Duration
 	// lastNews is when a poll of this process has made items last.
 	lastNews time.Time
 	// generation and token are those of the last poll of this process, also of one that it could not make.

@@ -53,6 +53,37 @@ func TestAPollTimeThatPassesDuringTheStartIsKept(t *testing.T) {
 	}
 }
 
+// R1.3: how rarely a feed changes, as it declares itself, holds from the poll on that has read it: the cache may not have heard yet of what was written.
+func TestAFeedIsPolledAsRarelyAsItHasJustDeclared(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "news", Name: "rare", UID: "rare", Generation: 1, CreationTimestamp: metav1.Time{Time: noon},
+	}}
+	source.Spec.Interval = &metav1.Duration{Duration: time.Minute}
+	for name, test := range map[string]struct {
+		interval    time.Duration // that this process knows of
+		failures    int32
+		least, most time.Duration
+	}{
+		"it has declared nothing":               {time.Minute, 0, 0, time.Minute},
+		"it has declared two hours":             {2 * time.Hour, 0, 108 * time.Minute, 4 * time.Hour},
+		"it has, and the status says it failed": {2 * time.Hour, 1, 2 * time.Minute, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read := source.DeepCopy()
+			if read.Status.ConsecutiveFailures = test.failures; test.failures > 0 {
+				read.Status.LastPollTime = &metav1.Time{Time: noon}
+			}
+			state := &sourceState{interval: test.interval, lastPoll: noon, firstSeen: noon, generation: 1}
+			if due := state.due(read, time.Time{}, noon.Add(time.Second)).Sub(noon); due < test.least || due > test.most {
+				t.Errorf("it is polled after %s, want %s to %s", due, test.least, test.most)
+			}
+		})
+	}
+}
+
 // R5.1: counts are written once a minute at most, and new items are counted within a minute, also where
 // there are new ones all the time.
 func TestNewItemsAreCountedWithinAMinute(t *testing.T) {
