@@ -122,12 +122,11 @@ func TestFewItemsAreFresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var fresh Fresh
-			last := madeItem("", "1", "7")
 			for i := range 10_000 {
-				last = madeItem(strconv.Itoa(i), "1", "7")
-				last.Spec.Content = strings.Repeat("x", i%8192)
-				fresh.Expect(last, madeNow).Ended(last)
-				if work && fresh.Take(t.Context(), last, madeNow) == nil {
+				made := madeItem(strconv.Itoa(i), "1", "7")
+				made.Spec.Content = strings.Repeat("x", i%8192)
+				fresh.Expect(made, madeNow).Ended(made)
+				if work && fresh.Take(t.Context(), made, madeNow) == nil {
 					t.Fatalf("item %d is not held", i)
 				}
 			}
