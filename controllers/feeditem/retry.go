@@ -7,8 +7,11 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -33,6 +36,24 @@ func (r *Reconciler) failedItemsOf(ctx context.Context, object client.Object) []
 		}
 	}
 	return requests
+}
+
+// itemsFailedBefore looks at an item of which the cache has just heard that it has failed, where a retry of that was requested meanwhile: those that
+// had failed were looked for then, and it was not among them.
+func (r *Reconciler) itemsFailedBefore() handler.EventHandler {
+	return handler.Funcs{UpdateFunc: func(ctx context.Context, e event.UpdateEvent, to workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		if item := itemcache.AsItem(e.ObjectNew); item != nil && r.retryRequested(ctx, item) {
+			to.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(item)})
+		}
+	}}
+}
+
+// retryRequested reports whether an item has failed before somebody asked for a retry of that, or replaced the credentials that were refused.
+func (r *Reconciler) retryRequested(ctx context.Context, item *v1alpha1.FeedItem) bool {
+	if lifecycle.Revived(item, retry.RestoredBy(ctx, r.Client, item.Namespace)) {
+		return true
+	}
+	return !lifecycle.LastFailure(item).IsZero() && retry.RequestsFor(ctx, r.Client, item).CoverAny(item)
 }
 
 // nextWithRetryRequests is what is to be done with an item that has no step of its own now: what a person wants

@@ -21,10 +21,11 @@ import (
 
 // SetupWithManager registers the controller of items. It looks at an item when it appears, when
 // its retry annotation changes, when its source changes, and when its turn comes; not at its own
-// writes.
+// writes, but for those of failures of which a retry was requested before the cache heard of them.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(itemcache.Unfinished))).
+		Watches(&v1alpha1.FeedItem{}, r.itemsFailedBefore()).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retry.AskedNow)).
