@@ -53,7 +53,16 @@ func (r *Reconciler) retryRequested(ctx context.Context, item *v1alpha1.FeedItem
 	if lifecycle.Revived(item, retry.RestoredBy(ctx, r.Client, item.Namespace)) {
 		return true
 	}
-	return !lifecycle.LastFailure(item).IsZero() && retry.RequestsFor(ctx, r.Client, item).CoverAny(item)
+	if lifecycle.LastFailure(item).IsZero() {
+		return false
+	}
+	requests := retry.RequestsFor(ctx, r.Client, item)
+	for i := range item.Status.Deliveries {
+		if requests.CoversDelivery(&item.Status.Deliveries[i]) {
+			return true
+		}
+	}
+	return requests.Covers(item)
 }
 
 // nextWithRetryRequests is what is to be done with an item that has no step of its own now: what a person wants

@@ -126,19 +126,6 @@ func (r RetryRequests) Covers(item *v1alpha1.FeedItem) bool {
 	return false
 }
 
-// CoverAny reports whether the requests cover the summary of an item, or a delivery of it.
-func (r RetryRequests) CoverAny(item *v1alpha1.FeedItem) bool {
-	if r.Covers(item) {
-		return true
-	}
-	for i := range item.Status.Deliveries {
-		if r.CoversDelivery(&item.Status.Deliveries[i]) {
-			return true
-		}
-	}
-	return false
-}
-
 // CoversDelivery reports whether a delivery failed before the request for the source or for its destination.
 func (r RetryRequests) CoversDelivery(row *v1alpha1.Delivery) bool {
 	return mayBeRetried(row) && r.forDelivery(row.Destination).After(row.Failure.Time.Time)
