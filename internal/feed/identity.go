@@ -144,7 +144,8 @@ var nameEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPa
 // and 13 characters that follow from the source's UID and the entry's first trusted attribute. So
 // an entry that is created twice is refused by the API server the second time.
 func ItemName(sourceName, sourceUID string, e Entry, t Trust) string {
-	return ItemNameOf(sourceName, sourceUID, Identify(e).Trusted(t).First())
+	key := Identify(e).Trusted(t).First()
+	return ItemNameOf(sourceName, sourceUID, key)
 }
 
 // ItemNameOf returns the name of the FeedItem of an entry with that first trusted key.

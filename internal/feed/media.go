@@ -14,18 +14,12 @@ import (
 // the medium itself.
 func mediaText(extensions ext.Extensions, name string) string {
 	media := extensions["media"]
-	places := []map[string][]ext.Extension{media}
+	holders := []ext.Extension{{Children: media}}
 	for _, group := range media["group"] {
-		places = append(places, group.Children)
-		for _, content := range group.Children["content"] {
-			places = append(places, content.Children)
-		}
+		holders = append(append(holders, group), group.Children["content"]...)
 	}
-	for _, content := range media["content"] {
-		places = append(places, content.Children)
-	}
-	for _, place := range places {
-		for _, element := range place[name] {
+	for _, holder := range append(holders, media["content"]...) {
+		for _, element := range holder.Children[name] {
 			if text := strings.TrimSpace(element.Value); text != "" {
 				return text
 			}

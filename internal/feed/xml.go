@@ -23,7 +23,7 @@ import (
 // parseXML reads RSS, RDF or Atom: without its texts, as most documents can be read, or as a whole.
 func parseXML(text []byte, base string) (*Document, error) {
 	if light := feedxml.Lighten(text); light != nil {
-		if document, err := parseFeed(light, base); err == nil && light.IsWhole() {
+		if document, err := parseFeed(light, base); err == nil {
 			return document, nil
 		}
 	}
@@ -64,8 +64,8 @@ func parseRSS(light *feedxml.Light, base string) (*Document, error) {
 	if err != nil {
 		return nil, malformed(fmt.Sprintf("The feed could not be read: %v.", err), err)
 	}
-	for _, item := range parsed.Items {
-		light.PutBack(&item.Description, &item.Content)
+	if err := feedxml.PutBack(light, parsed.Items, func(i *rss.Item) [2]*string { return [...]*string{&i.Description, &i.Content} }); err != nil {
+		return nil, err
 	}
 	translator := &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
 	general, err := translator.Translate(parsed)
@@ -139,8 +139,10 @@ func parseAtom(light *feedxml.Light, base string) (*Document, error) {
 	document := newDocument(general, "Atom", parsed.Version, base)
 	links := newResolver(cmp.Or(base, document.Link))
 	author := authorOf(general.Authors, general.Author)
+	if err := feedxml.PutBack(light, general.Items, func(i *gofeed.Item) [2]*string { return [...]*string{&i.Description, &i.Content} }); err != nil {
+		return nil, err
+	}
 	for i, item := range general.Items {
-		light.PutBack(&item.Description, &item.Content)
 		original := parsed.Entries[i]
 		if original.Content != nil && binary(original.Content.Type) {
 			item.Content = ""

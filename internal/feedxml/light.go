@@ -6,8 +6,10 @@ package feedxml
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"html"
 	"strconv"
+	"strings"
 )
 
 // A Light document is a feed without the long texts of its entries. They are most of a document, and a parser that reads XML byte
@@ -17,41 +19,68 @@ type Light struct {
 
 	// XML is the document, well-formed, with a word in the place of each text that was taken out.
 	XML []byte
-	// texts are what was taken out and is not put back, decoded, by the words in their places.
-	texts map[string]string
+	// word begins the words, and the number of a text ends its own.
+	word  string
+	texts []longText
 }
 
-// PutBack puts texts into places where a parser has put words that stand for them.
-func (l *Light) PutBack(places ...*string) {
-	for _, place := range places {
-		if text, taken := l.texts[*place]; taken {
-			delete(l.texts, *place)
-			*place = text
+// longText is a text that is not decoded yet, which takes memory a second time: where the document is read as a whole after all, no text was.
+type longText struct {
+	raw     []byte
+	isCDATA bool
+}
+
+func (t longText) decode() string {
+	if t.isCDATA {
+		return string(t.raw)
+	}
+	return html.UnescapeString(string(t.raw))
+}
+
+// errNotWhole is of a document of which a parser has put a text elsewhere.
+var errNotWhole = errors.New("a text is not where it was taken out")
+
+// PutBack puts the texts of a document into its items, where a parser has put words that stand for them. If one of the words is in none of
+// these places, it returns an error, and has changed nothing.
+func PutBack[T any](light *Light, items []T, texts func(T) [2]*string) error {
+	found := make([]*string, len(light.texts))
+	missing := len(found)
+	for _, item := range items {
+		for _, place := range texts(item) {
+			digits, is := strings.CutPrefix(*place, light.word)
+			number, err := strconv.Atoi(digits)
+			if is && err == nil && number >= 0 && number < len(found) && found[number] == nil {
+				found[number] = place
+				missing--
+			}
 		}
 	}
+	if missing > 0 {
+		return errNotWhole
+	}
+	for number, place := range found {
+		*place = light.texts[number].decode()
+	}
+	return nil
 }
 
-// IsWhole reports whether all texts are put back.
-func (l *Light) IsWhole() bool { return len(l.texts) == 0 }
-
-// longText is how long a text is at least, in bytes, that is taken out.
-const longText = 128
+// shortestLong is how long a text is at least, in bytes, that is taken out: it is worth what has to be remembered of it.
+const shortestLong = 512
 
 // Lighten takes the texts out of a document that Readable returned. It returns nil where there are none, or where the document is
 // not well-formed and within all bounds, or has addresses that the links in a text are relative to: then Repair has to look at all of it.
 //
 // A text is taken out of any element of its name behind the beginning of the first entry. Who parses the XML puts them back where the
-// parser has put the text of such an element, of an entry. If the document is not whole then, one was in another place, where texts are
-// decoded in other ways: the document has to be parsed as it is.
+// parser has put the text of such an element, of an entry. Where one is in another place, texts are decoded in other ways: then the document
+// has to be parsed as it is.
 func Lighten(text []byte) *Light {
 	// No document can have the words in it: nobody knows them before.
-	light := &Light{texts: map[string]string{}}
-	prefix := rand.Text()
+	light := &Light{word: rand.Text()}
 	copied := 0
-	walkLongTexts(text, func(from, to int, decoded string) {
-		word := prefix + strconv.Itoa(len(light.texts))
-		light.texts[word] = decoded
-		light.XML = append(append(light.XML, text[copied:from]...), word...)
+	walkLongTexts(text, func(from, to int, found longText) {
+		light.XML = append(append(light.XML, text[copied:from]...), light.word...)
+		light.XML = strconv.AppendInt(light.XML, int64(len(light.texts)), 10)
+		light.texts = append(light.texts, found)
 		copied = to
 	})
 	if copied == 0 {
@@ -85,7 +114,7 @@ var cdataStart, cdataEnd = []byte("<![CDATA["), []byte("]]>")
 
 // walkLongTexts calls take for what seem to be the long texts of entries. It goes from one "<" to the next, and looks for the ends of
 // CDATA, comments and instructions, in which "<" begins nothing.
-func walkLongTexts(text []byte, take func(from, to int, decoded string)) {
+func walkLongTexts(text []byte, take func(from, to int, found longText)) {
 	var texts [][]byte
 	for at := 0; ; {
 		next := bytes.IndexByte(text[at:], '<')
@@ -103,8 +132,8 @@ func walkLongTexts(text []byte, take func(from, to int, decoded string)) {
 		for _, start := range texts {
 			if bytes.HasPrefix(text[at:], start) {
 				from := at + len(start)
-				if to, decoded, ok := longTextBefore(text, from, endTagOf(start)); ok {
-					take(from, to, decoded)
+				if to, found := longTextBefore(text, from, endTagOf(start)); to > 0 {
+					take(from, to, found)
 					length = to - at
 				}
 			}
@@ -139,27 +168,27 @@ func lengthOfMarkup(text []byte) int {
 	return len("<")
 }
 
-// longTextBefore returns the text between a place and the next end tag, where that is the one of the element: a section of CDATA, or
-// text in which nothing is escaped but characters that XML itself knows, or that have a number.
-func longTextBefore(text []byte, from int, endTag []byte) (to int, decoded string, ok bool) {
+// longTextBefore returns the text between a place and the next end tag, and where that begins, if it is the one of the element: a section of CDATA, or
+// text in which nothing is escaped but characters that XML itself knows, or that have a number. Else it returns 0.
+func longTextBefore(text []byte, from int, endTag []byte) (to int, found longText) {
 	inner := bytes.TrimLeft(text[from:], xmlSpace)
 	if section, isCDATA := bytes.CutPrefix(inner, cdataStart); isCDATA {
 		section, rest, ended := bytes.Cut(section, cdataEnd)
 		rest = bytes.TrimLeft(rest, xmlSpace)
-		if !ended || len(section) < longText || !bytes.HasPrefix(rest, endTag) {
-			return 0, "", false
+		if !ended || len(section) < shortestLong || !bytes.HasPrefix(rest, endTag) {
+			return 0, longText{}
 		}
-		return len(text) - len(rest), string(section), true
+		return len(text) - len(rest), longText{section, true}
 	}
 	end := bytes.IndexByte(text[from:], '<')
-	if end < longText || !bytes.HasPrefix(text[from+end:], endTag) {
-		return 0, "", false
+	if end < shortestLong || !bytes.HasPrefix(text[from+end:], endTag) {
+		return 0, longText{}
 	}
 	raw := text[from : from+end]
 	if !hasOnlyKnownReferences(raw) || bytes.Contains(raw, cdataEnd) { // which must not stand in text
-		return 0, "", false
+		return 0, longText{}
 	}
-	return from + end, html.UnescapeString(string(bytes.TrimSpace(raw))), true
+	return from + end, longText{bytes.TrimSpace(raw), false}
 }
 
 // xmlSpace is what XML takes for space (XML 1.0, section 2.3).

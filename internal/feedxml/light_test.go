@@ -6,14 +6,15 @@ package feedxml
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 func TestLightenTakesOutTheTextsOfEntries(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("a long text ", 20)
-	escaped, decoded := strings.Repeat("&lt;p&gt;&#8217;&amp;", 20), strings.Repeat("<p>’&", 20)
+	long := strings.Repeat("a long text ", 60)
+	escaped, decoded := strings.Repeat("&lt;p&gt;&#8217;&amp;", 60), strings.Repeat("<p>’&", 60)
 	const rss, end = "<rss><channel><title>T</title>", "</channel></rss>"
 	const atom = `<feed xmlns="http://www.w3.org/2005/Atom">`
 	trimmed := strings.TrimSpace(long)
@@ -46,7 +47,7 @@ func TestLightenTakesOutTheTextsOfEntries(t *testing.T) {
 			light := Lighten([]byte(test.text))
 			if test.want == nil {
 				if light != nil {
-					t.Errorf("the document is light, without %q", light.texts)
+					t.Errorf("the document is light, as %s", light.XML)
 				}
 				return
 			}
@@ -54,11 +55,26 @@ func TestLightenTakesOutTheTextsOfEntries(t *testing.T) {
 				t.Fatalf("the document is not light")
 			}
 			var got []string
-			for word, text := range light.texts {
+			var places []*string
+			for i := range light.texts {
+				word := light.word + strconv.Itoa(i)
 				if bytes.Count(light.XML, []byte(word)) != 1 {
 					t.Errorf("%s has not %s once", light.XML, word)
 				}
-				got = append(got, text)
+				places = append(places, &word)
+			}
+			texts := func(place *string) [2]*string { return [2]*string{place, new(string)} }
+			if PutBack(light, places[1:], texts) == nil || !strings.HasPrefix(*places[0], light.word) {
+				t.Error("it is whole without the first text")
+			}
+			if PutBack(light, append(slices.Clone(places[1:]), places[1:]...), texts) == nil {
+				t.Error("it is whole with others twice")
+			}
+			if err := PutBack(light, places, texts); err != nil {
+				t.Error(err)
+			}
+			for _, text := range places {
+				got = append(got, *text)
 			}
 			slices.Sort(got)
 			slices.Sort(test.want)
