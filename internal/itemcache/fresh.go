@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// mostFresh is how much memory fresh items take at most, of all tenants together, in bytes: whose items are many has more of them read.
-	mostFresh = 4 << 20
+	// mostFresh is how much memory fresh items take at most, of all namespaces together, in bytes. Those of one take no more than they leave free,
+	// so half of it at most, however many wait there: whose items are many has more of them read, and a neighbour has room for its own.
+	mostFresh = 8 << 20
 	// itemOverhead is what an item takes beside its content, about, in bytes.
 	itemOverhead = 2 << 10
 	// frozenAfter is after how long in which nobody made an item or asked for one nothing is fresh any more: the process may have been frozen,
@@ -43,8 +44,9 @@ type Fresh struct {
 	// line are the Makings that are held, as they were begun. What waits longest has its turn first; so where there is no room for all, it is the
 	// newest that is not held.
 	line   list.List
-	weight int       // of those that are held
-	asked  time.Time // when somebody made an item or asked for one last
+	weight int            // of those that are held
+	of     map[string]int // and what of it is of each namespace
+	asked  time.Time      // when somebody made an item or asked for one last
 }
 
 // Making is an item that is being made, or was just made.
@@ -65,14 +67,11 @@ func (f *Fresh) Expect(item *v1alpha1.FeedItem, now time.Time) *Making {
 	defer f.mu.Unlock()
 	f.forgetOld(now)
 	f.remove(f.held[making.name])
-	if f.weight+making.weight > mostFresh {
+	if f.of[item.Namespace]+making.weight > mostFresh-f.weight-making.weight {
 		return making
 	}
-	if f.held == nil {
-		f.held = map[types.NamespacedName]*list.Element{}
-	}
 	f.held[making.name] = f.line.PushBack(making)
-	f.weight += making.weight
+	f.count(making, making.weight)
 	return making
 }
 
@@ -122,7 +121,7 @@ func (f *Fresh) takeMaking(name types.NamespacedName, now time.Time) *Making {
 func (f *Fresh) forgetOld(now time.Time) {
 	passed := now.Sub(f.asked)
 	if passed > frozenAfter || passed < -betweenWorkers {
-		f.held, f.weight = nil, 0
+		f.held, f.of, f.weight = map[types.NamespacedName]*list.Element{}, map[string]int{}, 0
 		f.line.Init()
 	}
 	if passed > 0 || passed < -betweenWorkers {
@@ -140,6 +139,14 @@ func (f *Fresh) remove(held *list.Element) *Making {
 	}
 	making := f.line.Remove(held).(*Making)
 	delete(f.held, making.name)
-	f.weight -= making.weight
+	f.count(making, -making.weight)
 	return making
+}
+
+// count adds to what is held, of all and of a namespace.
+func (f *Fresh) count(making *Making, weight int) {
+	f.weight += weight
+	if f.of[making.name.Namespace] += weight; f.of[making.name.Namespace] == 0 {
+		delete(f.of, making.name.Namespace)
+	}
 }
