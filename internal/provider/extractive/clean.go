@@ -124,26 +124,10 @@ func plain(line string) string {
 
 // oneLine puts text on one line with single spaces.
 func oneLine(text string) string {
-	if isOneLine(text) {
+	if prose.IsLine(text) {
 		return text
 	}
 	return strings.Join(strings.Fields(text), " ")
-}
-
-// isOneLine reports whether all space in a text are single spaces between words.
-func isOneLine(text string) bool {
-	afterSpace := true
-	for _, r := range text {
-		switch {
-		case r == ' ' && !afterSpace:
-			afterSpace = true
-		case r > ' ' && r <= '~', !unicode.IsSpace(r):
-			afterSpace = false
-		default:
-			return false
-		}
-	}
-	return !afterSpace || text == ""
 }
 
 func firstRunes(text string, limit int) string {
