@@ -36,6 +36,12 @@ func TestARetryReachesWhatTheCacheHearsOfLater(t *testing.T) {
 			Deliveries: []v1alpha1.Delivery{{Destination: "press", State: v1alpha1.DeliveryQueued, Failure: &v1alpha1.Failure{Time: failed}}},
 		}
 	}
+	givenUp := func(refused metav1.Time) v1alpha1.FeedItemStatus {
+		status := summary(refused)
+		status.Phase, status.Reason, status.ProviderFailures[0].Category = v1alpha1.PhaseFailed, v1alpha1.ReasonAuthenticationFailed, v1alpha1.CategoryAuth
+		status.ProviderFailures[0].Name = "mended"
+		return status
+	}
 	for name, test := range map[string]struct {
 		status v1alpha1.FeedItemStatus
 		want   int
@@ -44,6 +50,8 @@ func TestARetryReachesWhatTheCacheHearsOfLater(t *testing.T) {
 		"its delivery had failed":              {delivery(noon), 1},
 		"its summary has failed since":         {summary(after), 0},
 		"its delivery has failed since":        {delivery(after), 0},
+		"a refused key was replaced since":     {givenUp(noon), 1},
+		"its key is refused since":             {givenUp(after), 0},
 		"it has not failed":                    {v1alpha1.FeedItemStatus{Phase: v1alpha1.PhaseUnprocessed}, 0},
 		"it has failed elsewhere, at its page": {v1alpha1.FeedItemStatus{Phase: v1alpha1.PhaseDeferred, LastFailureTime: &noon}, 0},
 	} {
@@ -51,9 +59,11 @@ func TestARetryReachesWhatTheCacheHearsOfLater(t *testing.T) {
 			t.Parallel()
 			provider := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "writer"}}
 			provider.Status.RetryRequestedTime = &requested
+			mended := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "mended"}}
+			mended.Status.CredentialsRestoredTime = &requested
 			destination := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "press"}}
 			destination.Status.RetryRequestedTime = &requested
-			r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(apitest.Scheme()).WithObjects(provider, destination).Build()}
+			r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(apitest.Scheme()).WithObjects(provider, mended, destination).Build()}
 			item := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "item"}, Status: test.status}
 
 			line := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
