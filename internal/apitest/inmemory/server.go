@@ -28,7 +28,6 @@ type Server struct {
 
 	mu          sync.Mutex
 	version     uint64 // of the last change
-	uids        uint64
 	collections map[schema.GroupVersionResource]*collection
 }
 

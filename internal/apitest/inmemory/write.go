@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -129,9 +130,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, request *asked) 
 		delete(object.Object, "status")
 		fill(object.Object, request.schema)
 	}
-	s.uids++
 	object.SetNamespace(request.namespace)
-	object.SetUID(types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", s.uids)))
+	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(metav1.NewTime(time.Now()))
 	object.SetDeletionTimestamp(nil)
 	object.SetDeletionGracePeriodSeconds(nil)
