@@ -36,6 +36,8 @@ SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
 RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race -ldflags=-linkmode=external)
 # It would sleep for a second at the end of each package and of each operator that a test runs, for the sake of goroutines that still go on.
 export GORACE = atexit_sleep_ms=0
+# Packages whose tests are run at once: twice as many as there are processors, because some wait for processes that they have started.
+AT_ONCE = -p $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 # Packages with tests of how much memory is taken, of which the race detector takes some.
 MEASURED = ./internal/article ./internal/feed
 # Tools are built once for each version of their module. Those that have little in common have modules of their own, so that a new version of one does
@@ -59,7 +61,7 @@ MONITORING_CRDS := bin/tools/monitoring-crds-$(call version_of,monitoring)
 # What tests run, and where they find it.
 TEST_TOOLS := $(PROMTOOL) $(HELM) $(KUBECONFORM) $(KO) $(CRANE) $(KREW) $(MONITORING_CRDS)
 TOOLS_OF_TESTS = PROMTOOL='$(CURDIR)/$(PROMTOOL)' HELM='$(CURDIR)/$(HELM)' KUBECONFORM='$(CURDIR)/$(KUBECONFORM)' KO='$(CURDIR)/$(KO)' \
-	CRANE='$(CURDIR)/$(CRANE)' KREW='$(CURDIR)/$(KREW)' MONITORING_CRDS='$(CURDIR)/$(MONITORING_CRDS)'
+	CRANE='$(CURDIR)/$(CRANE)' KREW='$(CURDIR)/$(KREW)' MONITORING_CRDS='$(CURDIR)/$(MONITORING_CRDS)' MANAGER='$(CURDIR)/bin/test/manager'
 GENERATED := api config docs/summaries.md docs/api-reference.md
 
 .DEFAULT_GOAL := help
@@ -79,13 +81,13 @@ devcluster: bin/dev ## Run a local control plane; its data is kept
 ##@ Check
 
 .PHONY: test
-test: bin/dev $(TEST_TOOLS) ## Run all tests, those of large numbers in part (PACKAGES, TESTFLAGS)
+test: bin/dev bin/test/manager $(TEST_TOOLS) ## Run all tests, those of large numbers in part (PACKAGES, TESTFLAGS)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" $(TOOLS_OF_TESTS) RAPID_SEED='$(RAPID_SEED)' \
-		go test $(RACE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
+		go test $(RACE) $(AT_ONCE) -timeout 40m $(TESTFLAGS) $(PACKAGES)
 
 # What takes time by its mere number, such as a thousand items or each cell of a matrix, is tried in part by `make test`.
 .PHONY: test-real
-test-real: bin/dev $(TEST_TOOLS) ## Run all tests in their whole size and against a real API server, and without the race detector those of memory (PACKAGES, TESTFLAGS)
+test-real: bin/dev bin/test/manager $(TEST_TOOLS) ## Run all tests in their whole size and against a real API server, and without the race detector those of memory (PACKAGES, TESTFLAGS)
 	TEST_PORTION=whole go test $(MEASURED)
 	assets="$$(bin/dev binaries)" && KUBEBUILDER_ASSETS="$$assets" $(TOOLS_OF_TESTS) RAPID_SEED='$(RAPID_SEED)' TEST_PORTION=whole \
 		go test $(RACE) -timeout 60m $(TESTFLAGS) $(PACKAGES)
@@ -165,12 +167,16 @@ test-tools: $(TEST_TOOLS) ## Build all that tests run, for those who run `go tes
 
 .PHONY: clean
 clean: ## Remove what was built and the local control plane's data (what takes long to get stays: bin/k8s, bin/tools)
-	rm -rf bin/manager bin/kubectl-feed bin/dev '$(DEV_DIR)' dist
+	rm -rf bin/manager bin/kubectl-feed bin/dev bin/test '$(DEV_DIR)' dist
 
 # Go knows best whether it is up to date.
-.PHONY: bin/dev
+.PHONY: bin/dev bin/test/manager
 bin/dev:
 	@go build -o $@ ./hack/dev
+
+# Tests of several packages run it.
+bin/test/manager:
+	@go build -ldflags='-s -w' -o $@ ./cmd/manager
 
 $(GOLANGCI_LINT):
 	cd hack/tools && go build -o '$(CURDIR)/$@.partial' github.com/golangci/golangci-lint/v2/cmd/golangci-lint

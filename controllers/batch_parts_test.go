@@ -75,7 +75,7 @@ var betweenTheParts = map[string]betweenParts{
 // the other one is sent once more with its key, when it is time and not before, and each item arrives once at a receiver that knows keys.
 func TestAPartOfABatchFails(t *testing.T) {
 	t.Parallel()
-	for what, fault := range portion.Some(partFaults, 3) {
+	for what, fault := range portion.Some(partFaults, 2) {
 		for when, between := range portion.Some(portion.Across(what, partFaults, betweenTheParts), 1) {
 			t.Run("the receiver "+what+", and "+when, func(t *testing.T) {
 				t.Parallel()

@@ -105,7 +105,7 @@ func large(d *v1alpha1.FeedDestination) {
 func TestTheConnectionOfABatchBreaks(t *testing.T) {
 	t.Parallel()
 	for when, breaks := range portion.Some(wireFaults, 1) {
-		for name, holds := range map[string]bool{"it is repeated": false, "it is held": true} {
+		for name, holds := range portion.Some(map[string]bool{"it is repeated": false, "it is held": true}, 1) {
 			t.Run(when+", "+name, func(t *testing.T) {
 				t.Parallel()
 				const n = 12

@@ -98,6 +98,7 @@ const newsHours = 20
 var (
 	dayOfNews  = portion.Of(1000, 40)
 	quotaOfDay = dayOfNews * 3 / 10 // requests to Gemini
+	stillOfDay = time.Duration(portion.Of(1, 4)) * time.Minute
 )
 
 // hour is the hour of the day now, with its fraction.
@@ -273,11 +274,11 @@ func (d *simulatedDay) open() int { return len(d.unfinished(d.t.Context())) }
 
 // pause is how long nothing happens by itself: until the pace lets the next call through, while items
 // wait for that; else until the next one is due, or two minutes. Where nothing has come of the last one, nobody may be called, and
-// it is a minute.
+// it is longer.
 func (d *simulatedDay) pause(still bool) time.Duration {
 	step, idle := 5200*time.Millisecond, 2*time.Minute
 	if still {
-		step = time.Minute
+		step = stillOfDay
 	}
 	next := d.clock.Now().Add(idle)
 	open := d.unfinished(d.t.Context())

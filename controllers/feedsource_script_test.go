@@ -294,7 +294,7 @@ func heap() (live, allocated uint64) {
 // nothing writes nothing; and in the end each entry is one item. Not parallel: it looks at what the
 // whole process allocates.
 func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) {
-	most, all, listed := portion.Of(200, 60), portion.Of(10_000, 400), portion.Of(450, 135)
+	most, all, listed := portion.Of(200, 12), portion.Of(10_000, 80), portion.Of(450, 27)
 	s := newServerScript(t, func(source *v1alpha1.FeedSource) {
 		source.Spec.Interval = &metav1.Duration{Duration: scriptInterval}
 		source.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Minute}
@@ -304,7 +304,7 @@ func TestASourceOutlivesAllThatItsServerDoes(t *testing.T) {
 	host := strings.TrimPrefix(s.web.URL, "http://")
 	first := contained(s.web.Entries("first", 3))
 	wave := contained(s.web.Entries("wave", all))
-	bomb := feedtest.Bomb(t, 200<<20)
+	bomb := feedtest.Bomb(t, int64(portion.Of(200, 20))<<20)
 	liveBefore, _ := heap()
 
 	const reads = `Reads "Test feed" (RSS 2.0) every 15m`

@@ -91,7 +91,7 @@ func TestAPostIsMadeOnceThoughTheAnswerToItsIntentIsLost(t *testing.T) {
 		t.Errorf("%d posts with an intent that may be another operator's", posts)
 	}
 	w.clock.Step(10 * time.Minute) // what may have been begun with the intent has ended and settled
-	w.untilItems("news", allProcessed(1))
+	w.itemsInTime("news", allProcessed(1))
 	if err := onePostEach(server, "/articles/news-1"); err != nil || lost.Load() != 1 {
 		t.Errorf("%v; %d answers lost", err, lost.Load())
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,6 +24,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/portion"
+	"github.com/feed-operator/feed-operator/internal/tooltest"
 )
 
 var server *apitest.Server
@@ -51,9 +51,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	binary = filepath.Join(folder, "manager")
-	if out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the manager: %v\n%s", err, out)
+	if binary, err = tooltest.Manager(folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return apitest.RunAtOnce(m, &server, portion.Of(testsAtOnce, testsAtOnceInPart))

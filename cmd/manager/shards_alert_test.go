@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/promtest"
 	"github.com/feed-operator/feed-operator/internal/shard"
 )
@@ -111,6 +112,7 @@ func (f fleet) untilHeld(t *testing.T, want int) {
 
 // R5.3, R6.3: a shard that no replica works on, because somebody else renews its Lease, alerts after five minutes; and no more when a replica has taken it.
 func TestAShardThatNobodyHoldsAlerts(t *testing.T) {
+	portion.Whole(t, "promtool holds its rule to its cases, and that shards are held is tried without alerts")
 	t.Parallel()
 	c := newCountry(t)
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: c.leases, Name: shard.LeaseName(2, 4)}}

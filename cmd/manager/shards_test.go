@@ -333,6 +333,7 @@ func named(namespace, name string) metav1.ObjectMeta {
 // R4.4, R6.3: two replicas work on the same shards, each of which thinks that it holds the Leases: what one has claimed the other leaves alone. Here they do so
 // all the time, because they look for their Leases in different namespaces.
 func TestTwoThatWorkOnOneShardPostOnce(t *testing.T) {
+	portion.Whole(t, "a leader that is deposed, and goes on beside its successor, is tried with less")
 	t.Parallel()
 	c := newCountry(t)
 	for _, room := range c.rooms { // whoever posts takes its time

@@ -309,6 +309,7 @@ func installs(t *testing.T, name, values, known, reach string) {
 
 // R6.2: who has installed by kubectl apply -k goes on with Helm as docs/installing.md says, and keeps the kinds and all that is of them.
 func TestAnInstallationMovesToHelm(t *testing.T) {
+	portion.Whole(t, "what it moves to is tried")
 	t.Parallel()
 	text, reach := kustomized(t, "default"), kubeconfig(t)
 	file := filepath.Join(t.TempDir(), "install.yaml")

@@ -29,15 +29,18 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
+	"github.com/feed-operator/feed-operator/internal/portion"
+	"github.com/feed-operator/feed-operator/internal/tooltest"
 )
 
 // R6.2: with what each way to install it lets it do, and nothing more, the operator works: in the namespaces that Helm was told, where it can read
 // nothing elsewhere; and in all of them by kustomize. The API server refuses it nothing.
 func TestTheOperatorWorksWithItsPermissionsAlone(t *testing.T) {
+	portion.Whole(t, "the operator is run with the role of its own in the tests of controllers")
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "manager")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, filepath.Join("..", "..", "cmd", "manager")).CombinedOutput(); err != nil {
-		t.Fatalf("build the manager: %v\n%s", err, out)
+	program, err := tooltest.Manager(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	theirs, others := server.Namespace(t), server.Namespace(t)
 	feeds := map[string]*feedtest.Server{}

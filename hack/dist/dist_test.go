@@ -28,12 +28,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/feed-operator/feed-operator/internal/apitest"
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/tooltest"
 )
 
 var server *apitest.Server
 
-func TestMain(m *testing.M) { os.Exit(apitest.Run(m, &server)) }
+// In memory, because only tests that are left to `make test-real` need one at all.
+func TestMain(m *testing.M) { os.Exit(apitest.RunInMemory(m, &server)) }
 
 // repository is this one, but for the programs: they only say their version, so that they are built in a moment.
 func repository(t *testing.T) string {
@@ -131,6 +133,7 @@ func base(t *testing.T, host string) string {
 // R6.2: the image is built and pushed without Docker, for both platforms: it runs the operator, of this version, as a user who is not root, whatever the
 // base image says, and tells of what it was made. What is kept in files is the same image. To build it again makes the same one.
 func TestTheImageIsWhatIsPulled(t *testing.T) {
+	portion.Whole(t, "it makes an image")
 	t.Parallel()
 	ko, host := tooltest.Need(t, "ko"), registry(t)
 	root, name, made := repository(t), host+"/feed-operator:v1.2.3", time.Unix(1_800_000_000, 0)
@@ -221,6 +224,7 @@ func TestTheImageIsWhatIsPulled(t *testing.T) {
 // R6.2: what make dist makes can be installed as it is: the manifests by kubectl, the chart by helm, the plugin by krew, all of one version, with the
 // image of the release. The checksums are right, and the same commit makes the same bytes.
 func TestWhatIsReleasedCanBeInstalled(t *testing.T) {
+	portion.Whole(t, "it makes a release twice")
 	t.Parallel()
 	helm := tooltest.Need(t, "helm")
 	tooltest.Need(t, "krew")

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // What needs no cleaning is told by less than this, and kept.
@@ -42,8 +44,11 @@ func TestNormalizeLooksAtEachCharacter(t *testing.T) {
 			t.Fatalf("%q becomes %q, want %q", text, got, want)
 		}
 	}
-	for r := rune(0); r <= unicode.MaxRune; r++ {
-		check(t, "a"+string(r)+"b")
+	const common = 0x3100 // up to here are the characters that anything is said of one by one
+	for r, step := rune(0), rune(1); r <= unicode.MaxRune; r += step {
+		if check(t, "a"+string(r)+"b"); r > common {
+			step = rune(portion.Of(1, 97))
+		}
 	}
 	for _, text := range []string{"", " ", "a", " a", "a ", "a b", "a  b", "a\n", "a\nb"} {
 		check(t, text)

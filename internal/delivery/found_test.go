@@ -7,16 +7,18 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 // R6.4, R3.13: a server that never says that it has posted has each post looked for. Of what was found, no more is known after months
 // than after some days; and for a day nobody else takes it for theirs.
 func TestWhatWasFoundIsNotKnownForEver(t *testing.T) {
 	t.Parallel()
-	const days, daily = 100, 2_000
+	days, daily := 100, portion.Of(2_000, 200)
 	var found foundPosts
 	for n := range days * daily {
-		after := time.Duration(n) * (24 * time.Hour / daily)
+		after := time.Duration(n) * (24 * time.Hour / time.Duration(daily))
 		name := func(n int) string { return fmt.Sprint("https://press.example/posts/", n) }
 		if !found.claim(after, []string{name(n)}, "mine") {
 			t.Fatalf("the post %d is another's", n)

@@ -98,7 +98,7 @@ func TestLightDocumentsAreReadLikeWholeOnes(t *testing.T) {
 	for _, document := range documents {
 		for _, element := range elements {
 			for _, text := range texts {
-				if combination++; combination%portion.Of(1, 43) != 0 {
+				if combination++; combination%portion.Of(1, 97) != 0 {
 					continue
 				}
 				inside := strings.ReplaceAll(element, "%s", text)
@@ -107,7 +107,7 @@ func TestLightDocumentsAreReadLikeWholeOnes(t *testing.T) {
 			}
 		}
 	}
-	if least := portion.Of(500, 15); light < least {
+	if least := portion.Of(500, 7); light < least {
 		t.Errorf("%d documents were light, want at least %d", light, least)
 	}
 	t.Logf("%d documents were light", light)

@@ -50,7 +50,7 @@ func compressedFeed(t *testing.T, size int64, sent *sync.WaitGroup, end <-chan s
 // no more; a neighbour's document is read meanwhile. Not parallel: it looks at the memory of the whole process.
 func TestSlowSendersHoldWhatTheyHaveSent(t *testing.T) {
 	const size = 9 << 20
-	senders := portion.Of(100, 15) // twice the 60 MiB below, and more
+	senders := portion.Of(100, 10) // more than the 60 MiB below
 	client, memory := countedClient(t)
 	var sent, read sync.WaitGroup
 	sent.Add(senders)
@@ -119,7 +119,7 @@ func heapInUse() int64 {
 // R1.10: however many large bodies come at once, what is made of them fits the budget, and each is read in the end.
 func TestAllBodiesAtOnceFitTheBudget(t *testing.T) {
 	t.Parallel()
-	bodies := portion.Of(128, 20)
+	bodies := portion.Of(128, 14)
 	client, memory := countedClient(t)
 	packed := gzipped(t, 5<<20)
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -143,6 +143,7 @@ func TestAnOldItemIsKnownByWhatItHolds(t *testing.T) {
 
 // R4.4: at least 20,000 posts are remembered, in chunks that stay small; the oldest go first.
 func TestTheLatestTwentyThousandPostsAreRemembered(t *testing.T) {
+	portion.Whole(t, "it takes more posts than are remembered")
 	t.Parallel()
 	const n = 23_000
 	book, writes, largest := posted.New(), 0, 0

@@ -15,7 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
-func init() { portion.Draws(25) }
+func init() { portion.Draws(12) }
 
 // A kind of feed is what it gives its stories to be known by.
 type kind struct {

@@ -15,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/feed-operator/feed-operator/internal/portion"
 )
 
 func startCluster(t *testing.T, options Options) (*Cluster, *kubernetes.Clientset) {
@@ -37,6 +39,7 @@ func startCluster(t *testing.T, options Options) (*Cluster, *kubernetes.Clientse
 
 // R6.1: a real control plane, whose data and keys outlive it.
 func TestAControlPlaneBehavesLikeAClusterAndKeepsItsData(t *testing.T) {
+	portion.Whole(t, "it starts a control plane twice")
 	t.Parallel()
 	options := Options{Dir: t.TempDir(), State: "state"}
 	cluster, client := startCluster(t, options)
