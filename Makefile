@@ -36,8 +36,8 @@ SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
 RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race -ldflags=-linkmode=external)
 # It would sleep for a second at the end of each package and of each operator that a test runs, for the sake of goroutines that still go on.
 export GORACE = atexit_sleep_ms=0
-# Packages whose tests are run at once: twice as many as there are processors, because some wait for processes that they have started.
-AT_ONCE = -p $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
+# Packages whose tests are run at once: half as many again as there are processors, because some wait for processes that they have started.
+AT_ONCE = -p $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
 # Packages with tests of how much memory is taken, of which the race detector takes some.
 MEASURED = ./internal/article ./internal/feed
 # Tools are built once for each version of their module. Those that have little in common have modules of their own, so that a new version of one does
