@@ -119,7 +119,7 @@ func heapInUse() int64 {
 // R1.10: however many large bodies come at once, what is made of them fits the budget, and each is read in the end.
 func TestAllBodiesAtOnceFitTheBudget(t *testing.T) {
 	t.Parallel()
-	bodies := portion.Of(128, 14)
+	bodies := portion.Of(128, 20)
 	client, memory := countedClient(t)
 	packed := gzipped(t, 5<<20)
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -14,7 +14,7 @@ import (
 // it is built into the folder.
 func Manager(folder string) (string, error) {
 	if built := os.Getenv("MANAGER"); built != "" {
-		_, err := os.Stat(built) // the results of tests are kept only while it is the same
+		_, err := os.Stat(built) //nolint:gosec // as make says; and looked at, so that the results of tests are kept only while it is the same
 		return built, err
 	}
 	root, err := Root()
@@ -22,7 +22,7 @@ func Manager(folder string) (string, error) {
 		return "", err
 	}
 	program := filepath.Join(folder, "manager")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "./cmd/manager") //nolint:noctx // the program of tests ends with it
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "./cmd/manager") //nolint:gosec,noctx // our own program, for all tests of this one
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the manager: %w\n%s", err, out)

@@ -1,8 +1,8 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tooltest gives tests the programs of others that make builds into bin/tools, such as helm, and runs them. It knows where the root of the
-// repository is.
+// Package tooltest gives tests the programs of others that make builds into bin/tools, such as helm, and runs them; and the operator's own. It knows
+// where the root of the repository is.
 package tooltest
 
 import (
