@@ -126,6 +126,19 @@ func TestAllBodiesAtOnceFitTheBudget(t *testing.T) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(packed)
 	})
+	alone := memory.Document("alone")
+	err := client.Read(t.Context(), Request{
+		URL: server.URL, Room: alone, Weigh: func(_ string, body []byte) int64 { return 3 * int64(len(body)) },
+	}, func(*Response) error {
+		if counted := memory.Usage().Work; counted < 20<<20 {
+			t.Errorf("%d bytes are counted of a body of 5 MiB that takes three times as much beside it", counted)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	alone.Release()
 	var atWork, most, reads atomic.Int64
 	var group sync.WaitGroup
 	for i := range bodies {
