@@ -37,6 +37,7 @@ RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(
 # It would sleep for a second at the end of each package and of each operator that a test runs, for the sake of goroutines that still go on.
 export GORACE = atexit_sleep_ms=0
 # Packages whose tests are run at once: half as many again as there are processors, because some wait for processes that they have started.
+# Those of `make test-real` have work for all of them.
 AT_ONCE = -p $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
 # Packages with tests of how much memory is taken, of which the race detector takes some.
 MEASURED = ./internal/article ./internal/feed
