@@ -41,7 +41,7 @@ func (t longText) decode() string {
 var errNotWhole = errors.New("a text is not where it was taken out")
 
 // PutBack puts the texts of a document into its items, where a parser has put words that stand for them. If one of the words is in none of
-// these places, it returns an error, and has changed nothing.
+// these places, or in two, it returns an error, and has changed nothing.
 func PutBack[T any](light *Light, items []T, texts func(T) [2]*string) error {
 	found := make([]*string, len(light.texts))
 	missing := len(found)
@@ -49,10 +49,14 @@ func PutBack[T any](light *Light, items []T, texts func(T) [2]*string) error {
 		for _, place := range texts(item) {
 			digits, is := strings.CutPrefix(*place, light.word)
 			number, err := strconv.Atoi(digits)
-			if is && err == nil && number >= 0 && number < len(found) && found[number] == nil {
-				found[number] = place
-				missing--
+			if !is || err != nil || number < 0 || number >= len(found) {
+				continue
 			}
+			if found[number] != nil {
+				return errNotWhole
+			}
+			found[number] = place
+			missing--
 		}
 	}
 	if missing > 0 {

@@ -70,6 +70,9 @@ func TestLightenTakesOutTheTextsOfEntries(t *testing.T) {
 			if PutBack(light, append(slices.Clone(places[1:]), places[1:]...), texts) == nil {
 				t.Error("it is whole with others twice")
 			}
+			if again := *places[0]; PutBack(light, append(slices.Clone(places), &again), texts) == nil {
+				t.Error("it is whole with the first text in two places")
+			}
 			if err := PutBack(light, places, texts); err != nil {
 				t.Error(err)
 			}
