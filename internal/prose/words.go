@@ -28,7 +28,7 @@ func IsCommonCJK(r rune) bool {
 
 // IsWide reports whether a character is two columns wide, and so needs no space beside it.
 func IsWide(r rune) bool {
-	return r >= 0x1100 && (IsCJK(r) && (r >= 0x3300 && r <= 0x9fff || !unicode.Is(unicode.Hangul, r)) ||
+	return IsCommonCJK(r) || r >= 0x1100 && (IsCJK(r) && (r >= 0x3300 && r <= 0x9fff || !unicode.Is(unicode.Hangul, r)) ||
 		r >= 0x3001 && r <= 0x303f || r >= 0xff01 && r <= 0xff60)
 }
 

@@ -76,7 +76,7 @@ func unwrap(lines []string) []string {
 	wrapped := column >= narrowest && column <= widest
 	var out []string
 	for i, line := range lines {
-		if i == 0 || marker.MatchString(line) || prose.EndsSentence(lines[i-1]) {
+		if i == 0 || !beginsWithLetter(line) && marker.MatchString(line) || prose.EndsSentence(lines[i-1]) {
 			out = append(out, line)
 			continue
 		}
@@ -113,8 +113,14 @@ var marker = regexp.MustCompile(`^(?:[-*+•‣◦–—#>]+\s+|[・○◯●◎
 // dateline is where and when a press release was sent from.
 var dateline = regexp.MustCompile(`^(?:\p{Lu}[\p{Lu} .'-]{2,30}(?:, [^—–]{1,40})?(?:\d{1,2}, \d{4}|\d{4}|\([A-Z][A-Za-z ]+\)|/[A-Za-z ]+/)\)?|[A-Z][a-z]{2,8}\.? \d{1,2}, \d{4})\s*(?:—|–|--|-)\s+`)
 
+// beginsWithLetter reports whether a line does, as no mark does. It takes less than trying marker.
+func beginsWithLetter(line string) bool {
+	first, _ := utf8.DecodeRuneInString(line)
+	return unicode.IsLetter(first)
+}
+
 func stripMarker(line string) string {
-	if first, _ := utf8.DecodeRuneInString(line); unicode.IsLetter(first) { // no mark begins with one
+	if beginsWithLetter(line) {
 		return withoutDateline(line)
 	}
 	for range 3 {

@@ -12,8 +12,12 @@ import (
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
-// maxSentences of an article are considered.
-const maxSentences = 400
+const (
+	// maxSentences of an article are considered.
+	maxSentences = 400
+	// expectedSentences is how many most articles have; there is room for them at once.
+	expectedSentences = 16
+)
 
 // sentence is a part of the article that may become part of its summary.
 type sentence struct {
@@ -50,7 +54,7 @@ func (s *sentence) has(list phrases.Set) bool { return s.found.Has(list) }
 
 // candidates are the sentences that may be taken as they are.
 func (a *article) candidates(source []string) []sentence {
-	var out []sentence
+	out := make([]sentence, 0, expectedSentences)
 	inNoise := false
 	position, weight := 0, 1.0
 	opening := true

@@ -9,8 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clipperhouse/uax29/v2/graphemes"
-
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
@@ -20,9 +18,6 @@ const (
 	maxText        = 200_000
 	maxDescription = 10_000
 	maxTitle       = 1_000
-	// maxClusterBytes is more than any character that people write needs (the longest emoji
-	// sequences have about 40). Without a bound, one "character" could be megabytes of accents.
-	maxClusterBytes = 64
 	// linkMark stands where a link was, so that its sentence is known to lack something. It is a
 	// single character that no text contains after cleaning.
 	linkMark = "\uFFFC"
@@ -48,7 +43,7 @@ func clean(text string, limit int) string {
 	if strings.Contains(text, "<") {
 		text = tag.ReplaceAllString(text, " ")
 	}
-	return boundClusters(text)
+	return prose.BoundClusters(text)
 }
 
 // withoutControls takes out what is no text, and writes one character for all that breaks lines, and one for spaces within them. A
@@ -97,22 +92,6 @@ func withoutLinks(text string) string {
 		// A full stop after a link ends the sentence, not the link.
 		return linkMark + found[len(strings.TrimRight(found, ".,;!?)]}'")):]
 	})
-}
-
-// boundClusters leaves only the first rune of characters that are absurdly long.
-func boundClusters(text string) string {
-	if prose.IsSimple(text) {
-		return text
-	}
-	var out strings.Builder
-	for cluster := graphemes.FromString(text); cluster.Next(); {
-		value := cluster.Value()
-		if len(value) > maxClusterBytes {
-			value = firstRunes(value, 1) + " "
-		}
-		out.WriteString(value)
-	}
-	return out.String()
 }
 
 // plain makes a line that was not checked as a sentence presentable: no list mark, no mark of a

@@ -125,7 +125,7 @@ var runInHeading = beginning{regexp.MustCompile(`^((?:Update|Overview|Summary|Ba
 
 // runIn takes such a heading off a block that goes on after it. It returns "" and the block where there is none.
 func runIn(block string) (heading, rest string) {
-	if !runInHeading.of(block, strings.ToLower(firstRunes(block, 8))) {
+	if !runInHeading.of(block, inSmallLetters(firstRunes(block, 8))) {
 		return "", block
 	}
 	found := runInHeading.expression.FindStringSubmatch(block)
@@ -143,7 +143,7 @@ func section(heading string) float64 {
 	if strings.ContainsAny(firstRunes(heading, 1), "IVX") {
 		heading = roman.ReplaceAllString(heading, "")
 	}
-	heading = strings.ToLower(stripMarker(heading))
+	heading = inSmallLetters(stripMarker(heading))
 	short := utf8.RuneCountInString(heading) < 16
 	switch {
 	case ofCourtesy.Begins(heading):

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/abadojack/whatlanggo"
+
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // sampleRunes is how much of a text tells its language.
@@ -28,7 +30,7 @@ func detectLanguage(text string) string {
 			}
 		case r >= '一' && r <= '龥': // most of them, without a look into the tables
 			han++
-		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+		case prose.IsCommonCJK(r) && r < '一', unicode.In(r, unicode.Hiragana, unicode.Katakana):
 			kana++
 		case unicode.Is(unicode.Hangul, r):
 			hangul++

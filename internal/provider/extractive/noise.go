@@ -127,7 +127,7 @@ func isNoiseBlock(block string) bool {
 	if strings.HasPrefix(block, captionMark) {
 		return true
 	}
-	return len(firstRunes(block, longest)) == len(block) && isFurniture(block, strings.ToLower(firstRunes(block, longestPiece)))
+	return len(firstRunes(block, longest)) == len(block) && isFurniture(block, inSmallLetters(firstRunes(block, longestPiece)))
 }
 
 // isFurniture reports whether a text is what its beginning or its form shows not to be prose. Of the text in small letters, the
@@ -161,5 +161,13 @@ func isOnlyDate(text string) bool {
 		return false
 	}
 	size := utf8.RuneCountInString(text)
-	return size <= longest && (size <= longestWord || strings.ContainsFunc(text, unicode.IsDigit)) && onlyDate.MatchString(text)
+	return size <= longest && (size <= longestWord || strings.ContainsFunc(text, unicode.IsDigit)) && !hasLetterOfNoDate(text) && onlyDate.MatchString(text)
+}
+
+// hasLetterOfNoDate is quicker than trying onlyDate: beyond ASCII, no other letters than these are in words of dates. The long s is
+// taken for an s where capitals are.
+func hasLetterOfNoDate(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return r >= utf8.RuneSelf && (prose.IsCommonCJK(r) || unicode.IsLetter(r)) && !strings.ContainsRune("令和平成昭和西暦年度月日時分午前午後曜元火水木金土祝ſ", r)
+	})
 }

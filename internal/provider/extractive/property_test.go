@@ -97,7 +97,7 @@ func checkContract(t rapid.TB, request provider.Request, response provider.Respo
 		t.Fatalf("summary = %q, want something without space around it", summary)
 	case prose.Count(summary) > request.MaxCharacters:
 		t.Fatalf("summary %q has %d characters, more than %d", summary, prose.Count(summary), request.MaxCharacters)
-	case len(summary) > (maxClusterBytes+1)*request.MaxCharacters:
+	case len(summary) > (prose.MaxClusterBytes+1)*request.MaxCharacters:
 		t.Fatalf("summary of %d bytes for %d characters", len(summary), request.MaxCharacters)
 	case !utf8.ValidString(summary):
 		t.Fatalf("summary %q is not UTF-8", summary)

@@ -55,6 +55,25 @@ func TestWhatHasALinkIsSearchedForLinks(t *testing.T) {
 	})
 }
 
+func TestNoDateIsPassedOver(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if text := string(r); onlyDate.MatchString(text) && hasLetterOfNoDate(text) {
+			t.Errorf("%U may be all of a date", r)
+		}
+	}
+	for _, text := range []string{"令和8年11月27日（金・祝）", "平成元年度", "昭和64年", "西暦2026年", "午前9時30分", "午後", "日曜", "(月火水木金土)", "1ſt Auguſt 2026"} {
+		if !onlyDate.MatchString(text) || !isOnlyDate(text) {
+			t.Errorf("%q is not taken for a date", text)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if text := rapid.StringMatching(onlyDate.String()).Draw(t, "date"); onlyDate.MatchString(text) && hasLetterOfNoDate(text) {
+			t.Fatalf("%q is passed over", text)
+		}
+	})
+}
+
 func TestOneLineHasSingleSpaces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
