@@ -119,7 +119,7 @@ func (s *serverScript) play(name string, step step) *v1alpha1.FeedSource {
 		if got := s.web.Hits("/feed.xml"); got != polls {
 			s.t.Fatalf("%s: polled %d times before it was due", name, got-polls)
 		}
-		s.clock.SetTime(s.due)
+		s.clock.SetTime(begun(s.due))
 	}
 	now := s.clock.Now()
 	recorded := now.Truncate(time.Second) // what is written down has no parts of seconds
@@ -217,6 +217,12 @@ func (s *serverScript) next(source *v1alpha1.FeedSource, now time.Time) time.Tim
 		return until.Time
 	}
 	return next
+}
+
+// begun is when polls are begun that are due at a time: those of a quarter of a second together.
+func begun(due time.Time) time.Time {
+	const together = 250 * time.Millisecond
+	return due.Add(together - 1).Truncate(together)
 }
 
 // fence has the operator look at the source, and returns when it has polled another one after that.
