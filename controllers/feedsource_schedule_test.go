@@ -103,7 +103,7 @@ func TestAFeedThatSaysHowLongItStaysIsPolledLessOften(t *testing.T) {
 			if polls := web.Hits("/feed.xml"); polls != 1 {
 				t.Fatalf("polled %d times before it was time", polls)
 			}
-			w.clock.SetTime(next)
+			w.clock.SetTime(begun(next))
 			w.untilAskedFor(web, 2)
 		})
 	}
