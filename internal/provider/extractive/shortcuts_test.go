@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/width"
 	"pgregory.net/rapid"
 
+	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
@@ -57,8 +58,12 @@ func TestWhatHasALinkIsSearchedForLinks(t *testing.T) {
 
 func TestNoDateIsPassedOver(t *testing.T) {
 	t.Parallel()
+	step := rune(portion.Of(1, 101)) // among Chinese and Korean characters: those of dates are below
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if text := string(r); onlyDate.MatchString(text) && hasLetterOfNoDate(text) {
+		if r > 0x3400 {
+			r += step - 1
+		}
+		if text := string(r); hasLetterOfNoDate(text) && onlyDate.MatchString(text) {
 			t.Errorf("%U may be all of a date", r)
 		}
 	}
@@ -68,7 +73,7 @@ func TestNoDateIsPassedOver(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		if text := rapid.StringMatching(onlyDate.String()).Draw(t, "date"); onlyDate.MatchString(text) && hasLetterOfNoDate(text) {
+		if text := rapid.StringMatching(onlyDate.String()).Draw(t, "date"); hasLetterOfNoDate(text) && onlyDate.MatchString(text) {
 			t.Fatalf("%q is passed over", text)
 		}
 	})
