@@ -31,10 +31,10 @@ func Count(text string) int {
 func IsSimple(text string) bool {
 	for _, r := range text {
 		switch {
-		case r >= ' ' && r <= '~', r == '\n', IsCommonCJK(r), r >= '\u00a1' && r <= '\u00ff' && r != '\u00ad', // all of Latin-1 but the soft hyphen
-			r >= '\u2010' && r <= '\u2027', // dashes, quotation marks, …
-			r >= '\u3000' && r <= '\u3029', r >= '\u3041' && r <= '\u3096', r >= '\u30a0' && r <= '\u30ff',
-			r >= '\u4e00' && r <= '\u9fff', r >= '\uff01' && r <= '\uff5e':
+		case r >= ' ' && r <= '~', r == '\n', IsCommonCJK(r),
+			r >= '\u00a1' && r <= '\u00ff' && r != '\u00ad', // all of Latin-1 but the soft hyphen
+			r >= '\u2010' && r <= '\u2027',                  // dashes, quotation marks, …
+			r >= '\u3000' && r <= '\u3029', r >= '\u30a0' && r <= '\u30ff', r >= '\uff01' && r <= '\uff5e':
 		default:
 			return false
 		}
