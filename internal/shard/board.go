@@ -19,10 +19,10 @@ type Lease struct {
 	Duration time.Duration
 }
 
-// seenLease is a Lease, and since when it is as it is.
+// seenLease is a Lease, since when it is as it is, and since when its holder has been seen to hold it.
 type seenLease struct {
 	Lease
-	since time.Time
+	since, holds time.Time
 }
 
 // held reports whether somebody holds the Lease at a time.
@@ -68,7 +68,11 @@ func (b *Board) Look(leases []Lease, now time.Time) {
 			seen[lease.Name] = before
 			continue
 		}
-		seen[lease.Name] = seenLease{lease, now}
+		holds := now
+		if known && before.Holder == lease.Holder {
+			holds = before.holds
+		}
+		seen[lease.Name] = seenLease{lease, now, holds}
 	}
 	for name, before := range b.leases { // what somebody has deleted is held until it would have run out: its holder makes it anew when it renews it
 		if _, there := seen[name]; there || !before.held(now) {
@@ -95,6 +99,8 @@ type View struct {
 	FreeFor []time.Duration
 	// Members are the replicas that were started with the same number of shards and are alive, in order.
 	Members []string
+	// Joined is since when each of the other members has been seen.
+	Joined map[string]time.Time
 	// Rival is the name of a Lease that is held of another number of shards, and of the smallest that there is; empty for none.
 	Rival string
 	// FewerShards is set if that number is smaller.
@@ -104,7 +110,10 @@ type View struct {
 // View is how the replica sees things.
 func (b *Board) View(now time.Time) View {
 	me, count := b.me, b.count
-	v := View{Holders: make([]string, count), Versions: make([]string, count), FreeFor: make([]time.Duration, count), Members: []string{me}}
+	v := View{
+		Holders: make([]string, count), Versions: make([]string, count), FreeFor: make([]time.Duration, count),
+		Members: []string{me}, Joined: map[string]time.Time{},
+	}
 	for i := range count {
 		lease, known := b.leases[LeaseName(i, count)]
 		switch {
@@ -130,7 +139,7 @@ func (b *Board) View(now time.Time) View {
 			v.Rival, rival = name, of
 		}
 		if of, is := parseMemberName(name); is && of == count && lease.Holder != me {
-			v.Members = append(v.Members, lease.Holder)
+			v.Members, v.Joined[lease.Holder] = append(v.Members, lease.Holder), lease.holds
 		}
 	}
 	v.FewerShards = v.Rival != "" && rival < count

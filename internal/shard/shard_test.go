@@ -5,6 +5,7 @@ package shard
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -169,6 +170,29 @@ func TestLeasesOfThoseWhoAreGoneAreForgotten(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("%v are forgotten, want %v", got, want)
+	}
+}
+
+// R6.3: a replica knows who holds too few, and since when each is there: also one that has come back under a name that was another's.
+func TestAReplicaKnowsWhoHoldsTooFewAndSinceWhen(t *testing.T) {
+	t.Parallel()
+	v := View{Holders: []string{"more", "more", "less", ""}, Members: []string{"less", "more", "none"}}
+	for me, want := range map[string][]string{"more": {"none"}, "none": nil} {
+		if got := v.OthersShort(me); !slices.Equal(got, want) {
+			t.Errorf("%q hold less than their share beside %s, want %q", got, me, want)
+		}
+	}
+	board, name := NewBoard("a", 4), MemberName("b", 4)
+	for second, lease := range []Lease{held(name, "b", 1), held(name, "b", 2), held(name, "b", 2), held(name, "c", 3), held(name, "c", 4)} {
+		now := start.Add(time.Duration(second) * time.Second)
+		board.Look([]Lease{lease}, now)
+		want := map[string]time.Time{"b": start}
+		if second >= 3 {
+			want = map[string]time.Time{"c": start.Add(3 * time.Second)}
+		}
+		if got := board.View(now).Joined; !maps.Equal(got, want) {
+			t.Errorf("after %d s others are there since %v, want %v", second, got, want)
+		}
 	}
 }
 

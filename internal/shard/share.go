@@ -41,6 +41,17 @@ func (v View) MayTake(me string, shard, holding int) bool {
 	return v.Rival == "" && free && (holding < v.Shares()[me] || v.FreeFor[shard] >= Unwanted)
 }
 
+// OthersShort are the replicas beside one that hold less than their share.
+func (v View) OthersShort(me string) (short []string) {
+	shares, spread := v.Shares(), v.Spread()
+	for _, member := range v.Members {
+		if member != me && spread[member] < shares[member] {
+			short = append(short, member)
+		}
+	}
+	return short
+}
+
 // Surplus are the shards that a replica should give up, of those that it holds: the last ones above its share.
 func (v View) Surplus(me string, held []int) []int {
 	share := v.Shares()[me]

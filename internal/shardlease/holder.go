@@ -207,13 +207,13 @@ func (h *Holder) lookOnce(ctx context.Context) {
 
 // giveUpSurplus has the operators stop of shards that others should have.
 func (h *Holder) giveUpSurplus(now time.Time) {
+	view := h.board.View(now)
 	var held []int
 	for _, lock := range h.locks {
-		if lock.works(now) {
+		if lock.works(now, view.Members) {
 			held = append(held, lock.index)
 		}
 	}
-	view := h.board.View(now)
 	surplus, because := view.Surplus(h.Replica, held), "other replicas hold less"
 	switch {
 	case len(held) == 0 || !view.FewerShards:

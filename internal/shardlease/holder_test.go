@@ -262,6 +262,56 @@ func TestWhoCannotRenewItsLeasesEnds(t *testing.T) {
 	})
 }
 
+// R6.3: who takes more than its share, because a replica that seems to be there does not want it, gives up to one that has come since as soon as
+// that other one is gone; and keeps it for a minute while it is there, because it would come back.
+func TestWhatIsKeptForAReplicaThatOnlySeemsToBeThereIsGivenUpWhenThatIsGone(t *testing.T) {
+	inTown(t, func(w *town) {
+		var there atomic.Bool
+		there.Store(true)
+		go func() {
+			for renewals := int32(0); there.Load(); renewals++ {
+				lease := &coordinationv1.Lease{}
+				lease.Name = shard.MemberName("ghost", 4)
+				lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.LeaseTransitions = new("ghost"), new(int32(15)), &renewals
+				w.store.mu.Lock()
+				w.store.put(lease)
+				w.store.mu.Unlock()
+				time.Sleep(time.Second)
+			}
+		}()
+		time.Sleep(time.Millisecond)
+		a := w.start("a", 4, 0)
+		w.within(2*time.Second, 2)
+		w.within(shard.Unwanted+2*time.Second, 4)
+		w.within(Duration+time.Second, 2) // it may have been too new
+		w.within(shard.Unwanted+2*time.Second, 4)
+		b := w.start("b", 4, 0)
+		time.Sleep(Duration)
+		w.within(0, 4)
+		there.Store(false)
+		w.within(Duration+5*time.Second, 2, 2)
+		a.end(t)
+		b.end(t)
+	})
+}
+
+// R6.3: a replica that comes while another one's Leases run out sees that later than who has been there for longer. It is not left without its share for
+// not having taken what it could not see.
+func TestWhoComesAsAnotherReplicaCrashesSoonHasItsShare(t *testing.T) {
+	inTown(t, func(w *town) {
+		a, crashed := w.start("a", 4, 0), w.start("crashed", 4, 0)
+		w.within(20*time.Second, 2, 2)
+		crashed.access.setCut(true)
+		<-crashed.ended
+		b := w.start("b", 4, 0)
+		w.within(Duration, 4) // a, which sees it first
+		w.within(Duration+shard.Unwanted, 2, 2)
+		a.end(t)
+		b.end(t)
+		crashed.stop()
+	})
+}
+
 // R6.3: a Lease that is good for somebody else is lost, however that came.
 func TestWhoseLeaseSomebodyElseHoldsEnds(t *testing.T) {
 	inTown(t, func(w *town) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,8 +18,13 @@ import (
 	"github.com/feed-operator/feed-operator/internal/shard"
 )
 
-// unwantedFor is how long a shard is kept that none of those took who held too few.
-const unwantedFor = time.Minute
+const (
+	// unwantedFor is how long a shard is kept that those did not take who held too few, as long as any of them is still there.
+	unwantedFor = time.Minute
+	// newFor is for how long a replica is too new for that: it may still take Leases for held that others have seen run out. A shard that was taken
+	// because nobody else saw that it was free is given up to such a one after that time.
+	newFor = Duration + shard.Unwanted
+)
 
 // Lock is the Lease of a shard, as the leader election of a manager takes and renews it. It lets the election go on only when this replica may
 // take the Lease: nobody holds it, it is this replica's turn, and nobody holds a Lease of another number of shards.
@@ -41,8 +47,9 @@ type Lock struct {
 	taking bool
 	// renewed is when the request was made that has last renewed the Lease; zero while it is not held.
 	renewed time.Time
-	// keptUntil is until when the shard is not given up for others to have it: they did not want it.
+	// keptUntil is until when the shard is not given up for others to have it: those in leftBy did not want it.
 	keptUntil time.Time
+	leftBy    []string
 }
 
 func newLock(h *Holder, index int) *Lock {
@@ -109,7 +116,7 @@ func (l *Lock) awaitTurn(ctx context.Context, looked <-chan struct{}) (version s
 				l.mu.Lock()
 				l.taking = true
 				if holding >= view.Shares()[h.Replica] {
-					l.keptUntil = now.Add(unwantedFor)
+					l.keep(view, now)
 				}
 				l.mu.Unlock()
 				h.mu.Unlock()
@@ -121,6 +128,20 @@ func (l *Lock) awaitTurn(ctx context.Context, looked <-chan struct{}) (version s
 		case <-changed:
 		case <-ctx.Done():
 			return "", nil, false
+		}
+	}
+}
+
+// keep has the shard not be given up at once to those who hold too few and have left it. The caller holds mu.
+func (l *Lock) keep(view shard.View, now time.Time) {
+	l.keptUntil, l.leftBy = time.Time{}, view.OthersShort(l.holder.Replica)
+	for _, replica := range l.leftBy {
+		until := view.Joined[replica].Add(newFor)
+		if !until.After(now) {
+			until = now.Add(unwantedFor)
+		}
+		if until.After(l.keptUntil) {
+			l.keptUntil = until
 		}
 	}
 }
@@ -242,7 +263,8 @@ func (l *Lock) begin(stop context.CancelFunc) {
 func (l *Lock) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stop, l.givenUp, l.taking, l.renewed, l.keptUntil = nil, false, false, time.Time{}, time.Time{}
+	l.stop, l.givenUp, l.taking = nil, false, false
+	l.renewed, l.keptUntil, l.leftBy = time.Time{}, time.Time{}, nil
 }
 
 // giveUp stops the operator of the shard, which gives the Lease back when it has finished what is under way.
@@ -262,9 +284,14 @@ func (l *Lock) holds() bool {
 	return !l.renewed.IsZero()
 }
 
-// works reports whether this replica holds the Lease, and may give it up for others to have the shard.
-func (l *Lock) works(now time.Time) bool {
+// works reports whether this replica holds the Lease, and may give it up for others to have the shard: as long as one is there who did not want it,
+// it would only go to and fro.
+func (l *Lock) works(now time.Time, members []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.renewed.IsZero() && !l.givenUp && !now.Before(l.keptUntil)
+	if l.renewed.IsZero() || l.givenUp {
+		return false
+	}
+	stillThere := slices.ContainsFunc(l.leftBy, func(replica string) bool { return slices.Contains(members, replica) })
+	return !stillThere || !now.Before(l.keptUntil)
 }
