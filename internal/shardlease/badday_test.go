@@ -54,8 +54,7 @@ func (k *kept) run() bool {
 		return false
 	}
 	k.starts++
-	m := k.town.start(fmt.Sprintf("%s-%d", k.name, k.starts), k.shards, 0)
-	m.access.setFault(k.fault)
+	m := k.town.start(fmt.Sprintf("%s-%d", k.name, k.starts), k.shards, 0, func(a *access) { a.setFault(k.fault) })
 	k.running = m
 	k.mu.Unlock()
 	k.town.t.Logf("%s, start %d, has ended: %v", k.name, k.starts, <-m.ended)
@@ -276,17 +275,18 @@ func TestWhoMakesItsLeaseAnewLooksForOthers(t *testing.T) {
 // R6.3: who has taken a Lease without hearing of it, because the answer is lost, takes it again at once, and does not wait for itself.
 func TestWhoseAnswerIsLostTakesItsLeaseAgain(t *testing.T) {
 	inTown(t, func(w *town) {
-		m := w.start("a", 4, 0)
 		var mu sync.Mutex
 		lost := 0
-		m.access.setFault(func(verb string) fault {
-			mu.Lock()
-			defer mu.Unlock()
-			if verb != "create" || lost == 5 { // its own, by which it says that it is there, and those of the shards
-				return fault{}
-			}
-			lost++
-			return fault{lost: errors.New("the connection broke")}
+		m := w.start("a", 4, 0, func(a *access) {
+			a.setFault(func(verb string) fault {
+				mu.Lock()
+				defer mu.Unlock()
+				if verb != "create" || lost == 5 { // its own, by which it says that it is there, and those of the shards
+					return fault{}
+				}
+				lost++
+				return fault{lost: errors.New("the connection broke")}
+			})
 		})
 		w.within(5*time.Second, 4)
 		m.end(t)
@@ -297,10 +297,8 @@ func TestWhoseAnswerIsLostTakesItsLeaseAgain(t *testing.T) {
 func TestWhoIsSlowerLeavesALeaseAlone(t *testing.T) {
 	inTown(t, func(w *town) {
 		const name = "feed-operator-leader"
-		slow := w.start("slow", 1, 0)
 		var once sync.Once
-		slow.access.mu.Lock()
-		slow.access.before = func(verb, of string) {
+		slow := w.start("slow", 1, 0, before(func(verb, of string) {
 			if verb != "get" || of != name {
 				return
 			}
@@ -313,8 +311,7 @@ func TestWhoIsSlowerLeavesALeaseAlone(t *testing.T) {
 				w.store.put(lease)
 				w.begin(name, "quick")
 			})
-		}
-		slow.access.mu.Unlock()
+		}))
 		time.Sleep(Duration - time.Second)
 		w.end(name, "quick")
 		w.within(5*time.Second, 1)

@@ -124,10 +124,14 @@ type member struct {
 	frozen atomic.Int64
 }
 
-// start starts a replica. Its operators take a while to finish what is under way.
-func (w *town) start(name string, shards int, finish time.Duration) *member {
+// start starts a replica. Its operators take a while to finish what is under way. What its access to the API server is like from its first request on
+// must be said before it begins.
+func (w *town) start(name string, shards int, finish time.Duration, like ...func(*access)) *member {
 	ctx, stop := context.WithCancel(w.t.Context())
 	m := &member{name: name, access: &access{store: w.store}, stop: stop, ended: make(chan error, 1)}
+	for _, set := range like {
+		set(m.access)
+	}
 	holder := &Holder{
 		Leases: m.access, Namespace: "system", Replica: name, Shards: shards, Log: w.log,
 		Clock: func() time.Time { return time.Now().Add(time.Duration(m.frozen.Load())) },
@@ -141,6 +145,11 @@ func (w *town) start(name string, shards int, finish time.Duration) *member {
 		m.ended <- err
 	}()
 	return m
+}
+
+// before has something happen before each request of a replica.
+func before(do func(verb, name string)) func(*access) {
+	return func(a *access) { a.before = do }
 }
 
 // end stops a replica and waits until it has ended.
@@ -390,9 +399,7 @@ func TestWhoHasTakenALeaseLooksBeforeItActs(t *testing.T) {
 	inTown(t, func(w *town) {
 		old := shard.LeaseName(0, 1)
 		var once sync.Once
-		m := w.start("a", 2, 0)
-		m.access.mu.Lock()
-		m.access.before = func(verb, name string) {
+		m := w.start("a", 2, 0, before(func(verb, name string) {
 			if _, _, is := shard.ParseLeaseName(name); verb != "create" || !is {
 				return
 			}
@@ -405,8 +412,7 @@ func TestWhoHasTakenALeaseLooksBeforeItActs(t *testing.T) {
 				w.store.put(lease)
 				w.begin(old, "x")
 			})
-		}
-		m.access.mu.Unlock()
+		}))
 		time.Sleep(10 * time.Second)
 		w.within(0, 1) // x, alone
 		w.end(old, "x")
