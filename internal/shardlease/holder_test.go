@@ -311,7 +311,9 @@ func TestWhoComesAsAnotherReplicaCrashesSoonHasItsShare(t *testing.T) {
 		a, crashed := w.start("a", 4, 0), w.start("crashed", 4, 0)
 		w.within(20*time.Second, 2, 2)
 		crashed.access.setCut(true)
-		<-crashed.ended
+		if err := <-crashed.ended; err == nil {
+			t.Error("it ended as if it had been told to")
+		}
 		b := w.start("b", 4, 0)
 		w.within(Duration, 4) // a, which sees it first
 		w.within(Duration+shard.Unwanted, 2, 2)
