@@ -61,7 +61,9 @@ func (l *listener) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := l.next.RoundTrip(request)
 	if err == nil {
 		l.clock.api.Answered(sent, l.clock.own(), answer.StatusCode, answer.Header)
-		l.clock.heard.Store(int64(max(l.clock.passed(), 1)))
+		if refused := answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusTooManyRequests; !refused {
+			l.clock.heard.Store(int64(max(l.clock.passed(), 1)))
+		}
 	}
 	return answer, err
 }
@@ -150,7 +152,7 @@ func (c *Clock) Ask(ctx context.Context, ask func(context.Context) error) {
 	_ = ask(ctx)
 }
 
-// Silence is for how long the API server has answered nothing. While Keep asks it, that is less than a minute as long as it can be reached.
+// Silence is for how long the API server has answered nothing but that it cannot; what stands before it may say that in its place. While Keep asks it, that is less than a minute as long as it can be reached.
 func (c *Clock) Silence() time.Duration { return c.passed() - time.Duration(c.heard.Load()) }
 
 func (c *Clock) silent() bool { return c.heard.Load() == 0 || c.Silence() >= longestSilence }

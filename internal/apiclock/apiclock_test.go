@@ -180,6 +180,12 @@ func TestItIsKnownForHowLongTheAPIServerIsSilent(t *testing.T) {
 	local.Step(time.Minute)
 	ask(t.Context(), t, clock.Wrap(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody is there") })))
 	check(time.Minute)
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable} {
+		ask(t.Context(), t, clock.Wrap(roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+		})))
+		check(time.Minute)
+	}
 	ask(t.Context(), t, clock.Wrap(apiServer{func() time.Time { return local.Now().Add(-24 * time.Hour) }}))
 	check(0)
 }

@@ -203,6 +203,9 @@ func (b *Board) Watch() (news func() <-chan struct{}, stop func()) {
 	if b.watchers++; b.watchers == 1 {
 		ctx, cancel := context.WithCancel(context.Background())
 		b.stop = cancel
+		if b.changed.Load() { // while nobody watched, or who watched last has left before that was told
+			b.rouse()
+		}
 		go b.follow(ctx)
 	}
 	return b.next, sync.OnceFunc(func() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,6 +82,33 @@ func TestAPersonSeesTheirNamespacesOnly(t *testing.T) {
 	}
 	w.may["of-all"] = []string{"list feeditems *"}
 	w.see("/", "Authorization", "Bearer of-all").has("dead-a", "dead-b", "2 dead letters")
+}
+
+// R5.4: where the API server cannot find out what a person may see, because a webhook does not answer that it asks, the page does not say that there is
+// nothing; and that is not believed for longer than it lasts.
+func TestWhatTheAPIServerCannotDecideIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withAuth, twoTenants()...)
+	w.may["ann"] = []string{"list feeditems a"}
+	w.reviewing = func(object client.Object) error {
+		if review, is := object.(*authorizationv1.SubjectAccessReview); is {
+			review.Spec.User = "nobody"
+			review.Status.EvaluationError = "webhook authorizer: context deadline exceeded"
+		}
+		return nil
+	}
+	if got := w.ask("GET", "/", nil, "Authorization", "Bearer ann"); got.Code != http.StatusServiceUnavailable || strings.Contains(got.text(), "webhook authorizer") {
+		t.Errorf("while nobody knows: %d %.300s", got.Code, got.text())
+	}
+	w.reviewing = func(object client.Object) error {
+		if review, is := object.(*authorizationv1.SubjectAccessReview); is && review.Spec.ResourceAttributes.Namespace == "a" {
+			review.Status.EvaluationError = "webhook authorizer: context deadline exceeded" // another one of those it asks knows
+		}
+		return nil
+	}
+	if got := w.see("/items", "Authorization", "Bearer ann"); !strings.Contains(got.Body.String(), "/items/a/dead-a") {
+		t.Errorf("as soon as it is known: %.300s", got.text())
+	}
 }
 
 // R5.4: what happens in a namespace that a person does not see changes nothing that they are sent.

@@ -322,6 +322,40 @@ func TestOnlyWhatHasChangedIsReadAgain(t *testing.T) {
 	}
 }
 
+// R5.4: a change is told as soon where the only viewer loads the page again meanwhile.
+func TestAChangeIsToldToWhoLoadsThePageAgain(t *testing.T) {
+	t.Parallel()
+	objects := newWorld(t, nil, twoTenants()...).client
+	synctest.Test(t, func(t *testing.T) {
+		board := NewBoard(objects, time.Now)
+		look := func() {
+			t.Helper()
+			if _, err := board.Current(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, stop := board.Watch()
+		time.Sleep(11 * time.Second)
+		board.Changed()
+		time.Sleep(1100 * time.Millisecond)
+		look()
+		board.Changed()
+		synctest.Wait() // it waits for its turn
+		stop()
+		time.Sleep(200 * time.Millisecond)
+		look()
+		news, stop := board.Watch()
+		defer stop()
+		next := news()
+		look()
+		select {
+		case <-next:
+		case <-time.After(2 * time.Second):
+			t.Error("it was not told")
+		}
+	})
+}
+
 // R5.4: a viewer is told of a change within five seconds, though the clock is set back or forward by a day meanwhile.
 func TestAChangeIsToldThoughTheClockIsSet(t *testing.T) {
 	t.Parallel()

@@ -101,6 +101,8 @@ type View struct {
 	Members []string
 	// Joined is since when each of the other members has been seen.
 	Joined map[string]time.Time
+	// Unproven are those of them that have not renewed their Lease yet: they may have crashed as soon as they had begun.
+	Unproven []string
 	// Rival is the name of a Lease that is held of another number of shards, and of the smallest that there is; empty for none.
 	Rival string
 	// FewerShards is set if that number is smaller.
@@ -140,6 +142,9 @@ func (b *Board) View(now time.Time) View {
 		}
 		if of, is := parseMemberName(name); is && of == count && lease.Holder != me {
 			v.Members, v.Joined[lease.Holder] = append(v.Members, lease.Holder), lease.holds
+			if lease.since.Equal(lease.holds) {
+				v.Unproven = append(v.Unproven, lease.Holder)
+			}
 		}
 	}
 	v.FewerShards = v.Rival != "" && rival < count

@@ -52,8 +52,10 @@ func (v View) OthersShort(me string) (short []string) {
 	return short
 }
 
-// Surplus are the shards that a replica should give up, of those that it holds: the last ones above its share.
+// Surplus are the shards that a replica should give up, of those that it holds: the last ones above its share. Nothing is given up to one that
+// may have crashed as soon as it had begun: one that does so again and again would have work stopped each time.
 func (v View) Surplus(me string, held []int) []int {
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(member string) bool { return slices.Contains(v.Unproven, member) })
 	share := v.Shares()[me]
 	if len(held) <= share {
 		return nil

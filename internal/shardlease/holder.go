@@ -201,20 +201,26 @@ func (h *Holder) lookOnce(ctx context.Context) {
 	forgotten := h.board.Forgotten(now)
 	h.mu.Unlock()
 	for _, name := range forgotten {
-		h.forget(ctx, name)
+		if !h.forget(ctx, name) {
+			return // one that hangs must not cost what a look is for
+		}
 	}
 }
 
 // giveUpSurplus has the operators stop of shards that others should have.
 func (h *Holder) giveUpSurplus(now time.Time) {
 	view := h.board.View(now)
-	var held []int
+	var held, wanted []int
 	for _, lock := range h.locks {
-		if lock.works(now, view.Members) {
-			held = append(held, lock.index)
+		if !lock.works() {
+			continue
+		}
+		held = append(held, lock.index)
+		if !lock.isKept(now, view.Members) {
+			wanted = append(wanted, lock.index)
 		}
 	}
-	surplus, because := view.Surplus(h.Replica, held), "other replicas hold less"
+	surplus, because := view.Surplus(h.Replica, wanted), "other replicas hold less"
 	switch {
 	case len(held) == 0 || !view.FewerShards:
 		h.rivalry = time.Time{}
@@ -302,8 +308,8 @@ func (h *Holder) leave(ctx context.Context) {
 	}
 }
 
-// forget removes a Lease that has run out long ago, if it is still as it was.
-func (h *Holder) forget(ctx context.Context, name string) {
+// forget removes a Lease that has run out long ago, if it is still as it was. It returns false if the API server could not say.
+func (h *Holder) forget(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	leases := h.Leases.Leases(h.Namespace)
@@ -318,7 +324,9 @@ func (h *Holder) forget(ctx context.Context, name string) {
 	}
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		h.Log.V(1).Info("Failed to remove a Lease that has run out, will retry", "lease", name, "err", err.Error())
+		return false
 	}
+	return true
 }
 
 // knows reports whether a Lease is as it was when it was last looked at.

@@ -114,6 +114,16 @@ func (w *town) check() {
 	}
 }
 
+// put has a Lease stand that a holder has renewed so many times, be there such a replica or not.
+func (w *town) put(name, holder string, renewals int32) {
+	lease := &coordinationv1.Lease{}
+	lease.Name = name
+	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.LeaseTransitions = &holder, new(int32(Duration/time.Second)), &renewals
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	w.store.put(lease)
+}
+
 // member is a replica.
 type member struct {
 	name   string
@@ -279,12 +289,7 @@ func TestWhatIsKeptForAReplicaThatOnlySeemsToBeThereIsGivenUpWhenThatIsGone(t *t
 		there.Store(true)
 		go func() {
 			for renewals := int32(0); there.Load(); renewals++ {
-				lease := &coordinationv1.Lease{}
-				lease.Name = shard.MemberName("ghost", 4)
-				lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.LeaseTransitions = new("ghost"), new(int32(15)), &renewals
-				w.store.mu.Lock()
-				w.store.put(lease)
-				w.store.mu.Unlock()
+				w.put(shard.MemberName("ghost", 4), "ghost", renewals)
 				time.Sleep(time.Second)
 			}
 		}()
@@ -320,6 +325,79 @@ func TestWhoComesAsAnotherReplicaCrashesSoonHasItsShare(t *testing.T) {
 		a.end(t)
 		b.end(t)
 		crashed.stop()
+	})
+}
+
+// R6.3: a replica that crashes as soon as it has begun, and is started again for ever, takes no work away from the one that does it.
+func TestAReplicaThatCrashesAtEachStartDisturbsNobody(t *testing.T) {
+	inTown(t, func(w *town) {
+		a := w.start("a", 4, 0)
+		w.within(2*time.Second, 4)
+		for start := range 20 {
+			name := fmt.Sprint("crashes-", start)
+			w.put(shard.MemberName(name, 4), name, 0)
+			for range 80 {
+				time.Sleep(100 * time.Millisecond)
+				w.within(0, 4)
+			}
+		}
+		b := w.start("b", 4, 0) // and one that stays has its share
+		w.within(10*time.Second, 2, 2)
+		a.end(t)
+		b.end(t)
+	})
+}
+
+// R6.3: who has more shards gives way to a version that knows none with all of them, also with those that it keeps from a replica that takes none.
+func TestWhatIsKeptGivesWayToAVersionThatKnowsNoShards(t *testing.T) {
+	inTown(t, func(w *town) {
+		var there atomic.Bool
+		there.Store(true)
+		renewed := func(name, holder string) {
+			for renewals := int32(0); there.Load(); renewals++ {
+				w.put(name, holder, renewals)
+				time.Sleep(time.Second)
+			}
+		}
+		go renewed(shard.MemberName("ghost", 4), "ghost")
+		time.Sleep(time.Millisecond)
+		a := w.start("a", 4, 0)
+		w.within(2*time.Second, 2)
+		w.within(shard.Unwanted+2*time.Second, 4)
+		go renewed(shard.LeaseName(0, 1), "ancient")
+		w.within(rivalsMeet + 2*time.Second)
+		there.Store(false)
+		a.end(t)
+	})
+}
+
+// R6.3: removing what others have left may hang. That costs nobody the share of a replica that comes.
+func TestRemovalsThatHangHoldUpNobody(t *testing.T) {
+	inTown(t, func(w *town) {
+		for n := range 8 {
+			name := fmt.Sprint("killed-", n)
+			w.put(shard.MemberName(name, 4), name, 0)
+		}
+		hangs := func(a *access) {
+			a.setFault(func(verb string) fault {
+				if verb == "delete" {
+					return fault{takes: time.Minute}
+				}
+				return fault{}
+			})
+		}
+		a := w.start("a", 4, 0, hangs)
+		time.Sleep(2 * time.Minute) // they are to be removed
+		b := w.start("b", 4, 0, hangs)
+		w.within(25*time.Second, 2, 2)
+		for range 20 {
+			time.Sleep(10 * time.Second)
+			w.within(0, 2, 2)
+		}
+		for _, m := range []*member{a, b} {
+			m.access.setFault(nil)
+			m.end(t)
+		}
 	})
 }
 

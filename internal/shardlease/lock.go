@@ -232,6 +232,7 @@ func (l *Lock) notTaken() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.taking, l.renewed = false, time.Time{}
+	l.keptUntil, l.leftBy = time.Time{}, nil
 }
 
 // lose has the process end.
@@ -284,14 +285,17 @@ func (l *Lock) holds() bool {
 	return !l.renewed.IsZero()
 }
 
-// works reports whether this replica holds the Lease, and may give it up for others to have the shard: as long as one is there who did not want it,
-// it would only go to and fro.
-func (l *Lock) works(now time.Time, members []string) bool {
+// works reports whether this replica works on the shard, and is not about to give it up.
+func (l *Lock) works() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.renewed.IsZero() || l.givenUp {
-		return false
-	}
-	stillThere := slices.ContainsFunc(l.leftBy, func(replica string) bool { return slices.Contains(members, replica) })
-	return !stillThere || !now.Before(l.keptUntil)
+	return !l.renewed.IsZero() && !l.givenUp
+}
+
+// isKept reports whether the shard is not given up for others to have it: as long as one is there who did not want it, it would only go to and fro.
+func (l *Lock) isKept(now time.Time, members []string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return now.Before(l.keptUntil) &&
+		slices.ContainsFunc(l.leftBy, func(replica string) bool { return slices.Contains(members, replica) })
 }

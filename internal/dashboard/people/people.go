@@ -314,6 +314,9 @@ func (p *People) ask(
 			return false, fmt.Errorf("ask the API server what %s may do: %w", of.Name, err)
 		}
 		allowed := review.Status.Allowed && !review.Status.Denied
+		if why := review.Status.EvaluationError; why != "" && !allowed && !review.Status.Denied { // by whom it asks: that is no answer
+			return false, fmt.Errorf("ask the API server what %s may do: %s", of.Name, why)
+		}
 		p.permissions.Add(id, allowed, permissionKept)
 		return allowed, nil
 	})
