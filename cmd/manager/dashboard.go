@@ -77,7 +77,7 @@ func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now *
 		Writer: manager.GetClient(), Log: log,
 	}
 	if page.pageAuth {
-		options.Reviews, options.As = manager.GetClient(), writerFor(manager)
+		options.Reviews, options.As = manager.GetClient(), writerFor(manager, redact.Remember)
 	}
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", page.pageAddress)
@@ -108,16 +108,21 @@ func newPageServer(options dashboard.Options, listener net.Listener) *ctrlmanage
 	}
 }
 
-// writerFor makes clients that write as the person whose token it is, and as nobody else.
-func writerFor(manager ctrl.Manager) func(token string) (client.Client, error) {
+// peopleOfThePage own the tokens by which people act, among what the log masks. No namespace has that name. They are as many as somebody cares to make: so
+// they are not the operator's own, which is never forgotten.
+const peopleOfThePage = "people of the page"
+
+// writerFor makes clients that write as the person whose token it is, and as nobody else. Remember is told of the token, so that the log masks it.
+func writerFor(manager ctrl.Manager, remember func(owner, secret string)) func(token string) (client.Client, error) {
 	anonymous := rest.AnonymousClientConfig(manager.GetConfig())
 	return func(token string) (client.Client, error) {
 		if token == "" {
 			return nil, errors.New("there is no token to write with")
 		}
-		redact.Remember("", token)
+		remember(peopleOfThePage, token)
 		theirs := rest.CopyConfig(anonymous)
 		theirs.BearerToken = token
+		theirs.QPS, theirs.RateLimiter = -1, nil // what people press takes nothing of what the operator may write
 		return client.New(theirs, client.Options{Scheme: manager.GetScheme(), Mapper: manager.GetRESTMapper()})
 	}
 }

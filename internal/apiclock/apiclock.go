@@ -152,7 +152,8 @@ func (c *Clock) Ask(ctx context.Context, ask func(context.Context) error) {
 	_ = ask(ctx)
 }
 
-// Silence is for how long the API server has answered nothing but that it cannot; what stands before it may say that in its place. While Keep asks it, that is less than a minute as long as it can be reached.
+// Silence is for how long the API server has answered nothing but that it cannot; what stands before it may say that in its place. While Keep asks it, that
+// is less than a minute as long as it can be reached.
 func (c *Clock) Silence() time.Duration { return c.passed() - time.Duration(c.heard.Load()) }
 
 func (c *Clock) silent() bool { return c.heard.Load() == 0 || c.Silence() >= longestSilence }

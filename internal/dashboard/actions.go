@@ -5,9 +5,11 @@ package dashboard
 
 import (
 	"context"
+	"crypto/subtle"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +25,16 @@ var done = map[string]string{
 	"retry":   "A retry is requested. The item is tried as soon as what it needs is available.",
 	"suspend": "The source is suspended: it is not polled, and nothing new is begun for its items.",
 	"resume":  "The source is polled again.",
+}
+
+// wordsOf are the words for what a person has pressed, if it was this page that has led them to where they are: a link that somebody else has made
+// says nothing.
+func (h *handler) wordsOf(said string, of *people.Person, path string) string {
+	did, signature, _ := strings.Cut(said, ".")
+	if subtle.ConstantTimeCompare([]byte(signature), []byte(people.Sign(h.key, of, "did", did, path))) != 1 {
+		return ""
+	}
+	return done[did]
 }
 
 // writeTimeoutOfActions bounds what is written for a person.
@@ -53,6 +65,10 @@ func (h *handler) act(do func(context.Context, client.Client, client.ObjectKey) 
 			h.explain(w, r, errNotFound)
 			return
 		}
+		if h.door != nil && !h.door.Presses(of) {
+			h.explain(w, r, people.ErrBusy)
+			return
+		}
 		writer := h.Writer
 		if h.door != nil {
 			if writer, err = h.As(of.Token); err != nil {
@@ -72,7 +88,9 @@ func (h *handler) act(do func(context.Context, client.Client, client.ObjectKey) 
 		if did == "retry" {
 			kind = "items"
 		}
-		http.Redirect(w, r, fmt.Sprintf("/%s/%s/%s?did=%s", kind, key.Namespace, key.Name, did), http.StatusSeeOther)
+		path := fmt.Sprintf("/%s/%s/%s", kind, key.Namespace, key.Name)
+		//nolint:gosec // it leads to a page of ours, of an object that there is
+		http.Redirect(w, r, path+"?did="+did+"."+people.Sign(h.key, of, "did", did, path), http.StatusSeeOther)
 	})
 }
 

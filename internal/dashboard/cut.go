@@ -160,30 +160,36 @@ func (c Cut) Needs(most int) Needs {
 		refused[i] = slices.Concat(those(in.providers, Service.isRefused), those(in.destinations, Service.isRefused))
 		stale[i] = those(in.sources, Source.NeedsPerson)
 	}
-	needs := Needs{Uncertain: inTurn(uncertain, most), Dead: inTurn(dead, most), Refused: inTurn(refused, most), Stale: inTurn(stale, most)}
+	needs := Needs{Uncertain: newestInTurn(uncertain, most), Dead: newestInTurn(dead, most), Refused: firstInTurn(refused, most), Stale: firstInTurn(stale, most)}
 	slices.SortFunc(needs.Uncertain.First, newer)
 	slices.SortFunc(needs.Dead.First, newer)
 	return needs
 }
 
-// failed are the items that have failed for good, those that were worked on last first: of which nobody can say whether they were posted, and the others.
+// failed are the items that have failed for good, those of each source that were worked on last first, and the sources in turn, so that one that fails
+// much hides nothing of another: of which nobody can say whether they were posted, and the others.
 func (in *space) failed() (uncertain, dead []*Item) {
+	var uncertainOf, deadOf [][]*Item
 	for _, of := range in.parts {
-		if of.counts.Failed == 0 {
-			continue
-		}
-		for i := range of.items {
-			switch item := &of.items[i]; {
-			case item.Phase != v1alpha1.PhaseFailed:
-			case item.Reason == v1alpha1.ReasonDeliveryUncertain:
-				uncertain = append(uncertain, item)
-			default:
-				dead = append(dead, item)
-			}
+		if of.counts.Failed > 0 {
+			uncertain, dead := of.failed()
+			uncertainOf, deadOf = append(uncertainOf, uncertain), append(deadOf, dead)
 		}
 	}
-	slices.SortFunc(uncertain, newer)
-	slices.SortFunc(dead, newer)
+	return paged.InTurn(byNewest(uncertainOf)), paged.InTurn(byNewest(deadOf))
+}
+
+// failed are those of one source, in the order in which they are kept.
+func (of *part) failed() (uncertain, dead []*Item) {
+	for i := range of.items {
+		switch item := &of.items[i]; {
+		case item.Phase != v1alpha1.PhaseFailed:
+		case item.Reason == v1alpha1.ReasonDeliveryUncertain:
+			uncertain = append(uncertain, item)
+		default:
+			dead = append(dead, item)
+		}
+	}
 	return uncertain, dead
 }
 
@@ -196,21 +202,21 @@ func those[T any](all []T, are func(T) bool) (some []*T) {
 	return some
 }
 
-// inTurn takes the first of each namespace, then the second of each, and so on: one in which much is wrong hides nothing of the others.
-func inTurn[T any](namespaces [][]T, most int) (some Some[T]) {
-	longest := 0
-	for _, of := range namespaces {
-		some.All += len(of)
-		longest = max(longest, len(of))
-	}
-	for turn := range min(longest, most) {
-		for _, of := range namespaces {
-			if turn < len(of) && len(some.First) < most {
-				some.First = append(some.First, of[turn])
-			}
-		}
-	}
-	return some
+// byNewest orders lists of items by how new the first one of each is. The lists are ordered in that way themselves.
+func byNewest(lists [][]*Item) [][]*Item {
+	lists = slices.DeleteFunc(lists, func(of []*Item) bool { return len(of) == 0 })
+	slices.SortFunc(lists, func(a, b []*Item) int { return newer(a[0], b[0]) })
+	return lists
+}
+
+// newestInTurn are the first ones of all namespaces in turn, of as many as there is room for: those in which something was worked on last.
+func newestInTurn(namespaces [][]*Item, most int) Some[*Item] {
+	return firstInTurn(byNewest(namespaces), most)
+}
+
+func firstInTurn[T any](namespaces [][]T, most int) Some[T] {
+	all := paged.InTurn(namespaces)
+	return Some[T]{First: all[:min(most, len(all))], All: len(all)}
 }
 
 // Query says which rows a list shows. Each part that is empty lets all pass.
@@ -249,24 +255,28 @@ func (c Cut) FindServices(query Query, of func(*space) []Service) paged.Page[*Se
 }
 
 // find lists what is in the namespaces for which somebody looks, and has the words that they look for. What has one of the marks comes before what has not,
-// the first mark before the next one; else it is by namespace and name.
+// of each namespace in turn, so that one in which much is wrong hides nothing of the others, and within it the first mark before the next one. Else it is by
+// namespace and name.
 func find[T any](c Cut, query Query, of func(*space) []T, wordsOf func(T) string, marks ...func(T) bool) paged.Page[*T] {
 	words := strings.Fields(strings.ToLower(query.Text))
-	ranked := make([][]*T, len(marks)+1)
-	for _, in := range c.within(query.Namespace) {
-		rows := of(in)
-		for i := range rows {
-			if len(words) > 0 && !hasAll(strings.ToLower(wordsOf(rows[i])), words) {
+	within := c.within(query.Namespace)
+	marked, others := make([][]*T, len(within)), []*T(nil)
+	for i, in := range within {
+		rows, here := of(in), make([][]*T, len(marks))
+		for j := range rows {
+			if len(words) > 0 && !hasAll(strings.ToLower(wordsOf(rows[j])), words) {
 				continue
 			}
-			rank := slices.IndexFunc(marks, func(has func(T) bool) bool { return has(rows[i]) })
+			rank := slices.IndexFunc(marks, func(has func(T) bool) bool { return has(rows[j]) })
 			if rank < 0 {
-				rank = len(marks)
+				others = append(others, &rows[j])
+				continue
 			}
-			ranked[rank] = append(ranked[rank], &rows[i])
+			here[rank] = append(here[rank], &rows[j])
 		}
+		marked[i] = slices.Concat(here...)
 	}
-	return paged.Of(slices.Concat(ranked...), query.Page)
+	return paged.Of(append(paged.InTurn(marked), others...), query.Page)
 }
 
 func hasAll(text string, words []string) bool {

@@ -78,14 +78,16 @@ type Options struct {
 
 type handler struct {
 	Options
-	board  *Board
-	whole  *wholeItems
-	door   *people.People // nil where nobody is asked
-	key    []byte         // of the forms
-	turns  *share.Places
-	pages  *expiring.LRUExpireCache
-	making flight.Group[[]byte]
-	ending <-chan struct{}
+	board *Board
+	whole *wholeItems
+	door  *people.People // nil where nobody is asked
+	key   []byte         // of the forms
+	turns *share.Places
+	// underWay are the pages that are made or wait for anything. Who has asked for one may be gone: a connection is free then, and the page is not.
+	underWay *share.Places
+	pages    *expiring.LRUExpireCache
+	making   flight.Group[[]byte]
+	ending   <-chan struct{}
 
 	entrance sync.Mutex
 	viewers  int
@@ -106,7 +108,8 @@ type handler struct {
 func NewHandler(options Options, ending <-chan struct{}) http.Handler {
 	h := &handler{
 		Options: options, board: options.Board, whole: newWholeItems(options.Live, options.Now), key: make([]byte, 32), ending: ending,
-		turns: share.New(requestsAtOnce, requestsOfOne), pages: expiring.NewLRUExpireCacheWithClock(mostPages, people.Clock(options.Now)), byTenant: map[string]int{},
+		turns: share.New(requestsAtOnce, requestsOfOne), underWay: share.New(mostUnderWay, underWayOfOne),
+		pages: expiring.NewLRUExpireCacheWithClock(mostPages, people.Clock(options.Now)), byTenant: map[string]int{},
 		telling: rate.Sometimes{First: 1, Interval: tellInterval},
 	}
 	_, _ = rand.Read(h.key)
@@ -221,6 +224,8 @@ const (
 	// mostPages is how many pages are kept, and pageKept for how long; none of more than mostPage bytes is.
 	mostPages, mostPage = 64, 128 << 10
 	pageKept            = oldest
+	// mostUnderWay is how many pages are made, or wait to be, at the same time, underWayOfOne how many of one tenant.
+	mostUnderWay, underWayOfOne = 256, 64
 )
 
 // shared makes a page, or returns the one that the same person, or everybody where nobody is asked, was sent of the same snapshot.
@@ -231,15 +236,18 @@ func (h *handler) shared(r *http.Request, of *people.Person, compose composer) (
 	}
 	// The moment at which a snapshot was taken depends on what happens in all namespaces: neither it, nor whether there is another one, is told.
 	now := h.Now().Truncate(time.Second)
-	id := strings.Join([]string{
-		strconv.FormatInt(snapshot.Taken.UnixNano(), 36), strconv.FormatInt(now.Unix(), 36), people.FormToken(h.key, of), r.URL.RequestURI(),
-	}, " ")
+	id := people.Sign(h.key, of, strconv.FormatInt(snapshot.Taken.UnixNano(), 36), strconv.FormatInt(now.Unix(), 36), r.URL.RequestURI())
 	if kept, found := h.pages.Get(id); found {
 		if body, is := kept.([]byte); is {
 			return body, nil
 		}
 	}
 	return h.making.Do(r.Context(), id, makeTimeout, func(ctx context.Context) ([]byte, error) {
+		leave, err := h.underWay.Try(of.Tenant())
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		body, err := h.render(r.WithContext(ctx), of, snapshot, now, compose)
 		if err == nil && len(body) <= mostPage {
 			h.pages.Add(id, body, pageKept)
@@ -269,9 +277,7 @@ func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot,
 	made.Version, made.Now, made.Heard, made.Name = cut.Version()+mark, now, heard, foreign.Line(of.Name)
 	made.Actions, made.Auth, made.Form, made.Path = h.Actions, h.door != nil, people.FormToken(h.key, of), r.URL.Path
 	made.Namespaces = cut.Namespaces()
-	if did := r.URL.Query().Get("did"); did != "" {
-		made.Did = done[did]
-	}
+	made.Did = h.wordsOf(r.URL.Query().Get("did"), of, r.URL.Path)
 	return made.bytes()
 }
 
@@ -291,7 +297,7 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, err error) {
 	var notStarted *cache.ErrCacheNotStarted
 	switch {
 	case r.Context().Err() != nil: // nobody is listening any more
-	case errors.Is(err, people.ErrSignIn):
+	case errors.Is(err, people.ErrSignIn), apierrors.IsUnauthorized(err) && h.door != nil: // the token was revoked a moment ago
 		h.askToSignIn(w, r, http.StatusUnauthorized, "")
 	case errors.Is(err, errNotFound), apierrors.IsNotFound(err):
 		h.refuse(w, r, http.StatusNotFound, "There is nothing of that name here, or you may not see it.")

@@ -118,3 +118,49 @@ func TestANamespaceHidesNothingOfAnother(t *testing.T) {
 	w := newWorld(t, nil, objects...)
 	w.see("/").has("quiet-refused-0", "quiet-stale-0", "quiet-dead-0", "quiet-uncertain-0", "loud-refused-3", "loud-stale-3", "11 dead letters", "11 stale sources")
 }
+
+// R5.4, R3.13: what needs a person of one source is named beside what does of another one in the same namespace, of which more has failed, and later.
+func TestASourceHidesNothingOfAnother(t *testing.T) {
+	t.Parallel()
+	loud, quiet := aSource("a", "loud"), aSource("a", "quiet")
+	objects := []client.Object{loud, quiet, anItem(quiet, "quiet-dead", v1alpha1.PhaseFailed, checked(time.Hour))}
+	for i := range 4 * needed {
+		objects = append(objects, anItem(loud, fmt.Sprint("loud-dead-", i), v1alpha1.PhaseFailed, checked(time.Duration(i)*time.Second)))
+	}
+	page := newWorld(t, nil, objects...).see("/")
+	page.has(fmt.Sprint(4*needed+1, " dead letters"), "loud-dead-0", "loud-dead-3")
+	if before, _, _ := strings.Cut(page.text(), "Recent items"); !strings.Contains(before, "quiet-dead") || strings.Contains(before, "loud-dead-4") {
+		t.Errorf("what needs a person is %.600s", before)
+	}
+}
+
+// R5.4: where more namespaces need a person than there are places, those are named in which something has failed last, whatever their names are.
+func TestTheNamespacesThatFailedLastAreNamed(t *testing.T) {
+	t.Parallel()
+	var objects []client.Object
+	for i := range needed + 1 {
+		source := aSource(fmt.Sprint("team-", i), "press")
+		objects = append(objects, source, anItem(source, fmt.Sprint("uncertain-", i), v1alpha1.PhaseFailed,
+			because(v1alpha1.ReasonDeliveryUncertain), checked(time.Duration(needed-i)*time.Minute)))
+	}
+	before, _, _ := strings.Cut(newWorld(t, nil, objects...).see("/").text(), "Recent items")
+	if !strings.Contains(before, fmt.Sprint("uncertain-", needed)) || strings.Contains(before, "uncertain-0") {
+		t.Errorf("what needs a person is %.600s", before)
+	}
+}
+
+// R5.4: services that do not work are listed of each namespace in turn: many of one hide nothing of another.
+func TestServicesThatDoNotWorkAreListedInTurn(t *testing.T) {
+	t.Parallel()
+	var objects []client.Object
+	down := func(namespace, name, reason string) {
+		provider := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		provider.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason}}
+		objects = append(objects, provider)
+	}
+	for i := range paged.Rows {
+		down("a", fmt.Sprint("refused-", i), v1alpha1.ReasonCredentialsRefused)
+	}
+	down("b", "only-down", "Unavailable")
+	newWorld(t, nil, objects...).see("/").has("only-down", "refused-0")
+}

@@ -350,14 +350,19 @@ func TestOnlyThePageItselfActs(t *testing.T) {
 		t.Fatal("it is retried")
 	}
 	got := w.ask(http.MethodPost, "/items/news/one/retry", form, "Origin", "http://127.0.0.1:8083", "Sec-Fetch-Site", "same-origin")
-	if got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/items/news/one?did=retry" {
-		t.Fatalf("%d to %s: %s", got.Code, got.Header().Get("Location"), got.text())
+	back := got.Header().Get("Location")
+	_, signature, signed := strings.Cut(back, "/items/news/one?did=retry.")
+	if got.Code != http.StatusSeeOther || !signed {
+		t.Fatalf("%d to %s: %s", got.Code, back, got.text())
 	}
 	first := w.item("news", "one").Annotations[v1alpha1.AnnotationRetry]
 	if first == "" {
 		t.Fatal("it is not retried")
 	}
-	w.see("/items/news/one?did=retry").has("A retry is requested.")
+	w.see(back).has("A retry is requested.")
+	for _, link := range []string{"/items/news/one?did=retry", "/items/news/one?did=retry.x", "/items/news/one?did=suspend." + signature, "/?did=retry." + signature} {
+		w.see(link).lacks("A retry is requested.", "is suspended")
+	}
 	w.see("/items/news/one?did=<script>").lacks("<script>alert")
 	w.pass(time.Second)
 	w.ask(http.MethodPost, "/items/news/one/retry", form)

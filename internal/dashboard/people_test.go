@@ -298,3 +298,46 @@ func TestTokensOfOneTenantHaveTheAPIServerAskedSeldom(t *testing.T) {
 	}
 	w.see("/sources", append(bearer, "from", "10.0.0.8:40000")...).has("press")
 }
+
+// R5.4: what one tenant presses is bounded, as it is a line of the log each time; and others press as before.
+func TestPressesOfOneTenantAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(options *Options) { withAuth(options); withActions(options) }, twoTenants()...)
+	for _, of := range []string{"a", "b"} {
+		w.may["of-"+of] = []string{"list feeditems " + of, "patch feedsources " + of}
+	}
+	press := func(of string, times int) (refused int) {
+		shows := []string{"Authorization", "Bearer of-" + of}
+		form := url.Values{"form": {w.see("/sources/"+of+"/press-"+of, shows...).form()}}
+		for range times {
+			if got := w.ask(http.MethodPost, "/sources/"+of+"/press-"+of+"/suspend", form, shows...); got.Code == http.StatusServiceUnavailable {
+				refused++
+			}
+		}
+		return refused
+	}
+	if refused := press("a", 2*people.PressesAtOnce); refused != people.PressesAtOnce {
+		t.Errorf("%d of %d were refused", refused, 2*people.PressesAtOnce)
+	}
+	if refused := press("b", 1); refused > 0 {
+		t.Error("so is another tenant's")
+	}
+	if lines := strings.Count(w.log.String(), "Requested by the page"); lines != people.PressesAtOnce+1 {
+		t.Errorf("%d lines", lines)
+	}
+}
+
+// R5.4: whose token was revoked a moment ago is asked to sign in when they press something.
+func TestWhoseTokenWasRevokedSignsInAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(options *Options) {
+		withAuth(options)
+		withActions(options)
+	}, twoTenants()...)
+	w.may["of-a"] = []string{"list feeditems a", "patch feedsources a"}
+	form := url.Values{"form": {w.see("/sources/a/press-a", bearer...).form()}}
+	w.revoked = true
+	if got := w.ask(http.MethodPost, "/sources/a/press-a/suspend", form, bearer...); got.Code != http.StatusUnauthorized {
+		t.Errorf("%d: %s", got.Code, got.text())
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -100,6 +101,45 @@ func TestWhoWaitsForTheAPIServerHoldsUpNobodyElse(t *testing.T) {
 		}
 		close(slow.let)
 		all.Wait()
+	})
+}
+
+// R5.4: pages for which nobody waits any more, because who has asked for them hangs up, are bounded, and for one tenant so that others have theirs.
+func TestWhoHangsUpHasFewPagesUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, withAuth, twoTenants()...)
+		w.may["of-a"], w.may["of-b"] = []string{"list feeditems a"}, []string{"list feeditems b"}
+		w.see("/", bearer...)
+		w.pass(2 * time.Minute) // what is known of them is to be asked anew
+		let := make(chan struct{})
+		w.reviewing = func(object client.Object) error {
+			if review, is := object.(*authorizationv1.SubjectAccessReview); is && review.Spec.User == "user of of-a" {
+				<-let
+			}
+			return nil
+		}
+		ctx, hangUp := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range underWayOfOne {
+			all.Go(func() {
+				request := httptest.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint("/items?page=", i), nil)
+				request.Host = "127.0.0.1:8083"
+				request.Header.Set(bearer[0], bearer[1])
+				w.handler.ServeHTTP(httptest.NewRecorder(), request)
+			})
+		}
+		synctest.Wait()
+		hangUp()
+		all.Wait()
+		began := time.Now()
+		if got := w.ask(http.MethodGet, "/items?q=one+more", nil, bearer...); got.Code != http.StatusServiceUnavailable || time.Since(began) > 0 {
+			t.Errorf("one more page: %d after %s", got.Code, time.Since(began))
+		}
+		w.see("/", "Authorization", "Bearer of-b").has("dead-b")
+		close(let)
+		synctest.Wait()
+		w.see("/", bearer...).has("dead-a")
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/html"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +55,8 @@ type world struct {
 	// asked are the requests to the API server, by what they are.
 	asked map[string]int
 	ended chan struct{}
+	// revoked is set if the API server takes no token any more for what is pressed.
+	revoked bool
 }
 
 func (w *world) time() time.Time {
@@ -122,6 +125,9 @@ func (c writer) Patch(ctx context.Context, object client.Object, patch client.Pa
 	resource := "feeditems"
 	if _, is := object.(*v1alpha1.FeedSource); is {
 		resource = "feedsources"
+	}
+	if c.w.revoked {
+		return apierrors.NewUnauthorized("the token was revoked")
 	}
 	if !c.w.allows(c.token, "patch "+resource+" "+object.GetNamespace()) {
 		return forbidden(resource)

@@ -58,6 +58,19 @@ func (p *Places) Take(ctx context.Context, tenant string, patience time.Duration
 	return nil, ErrCrowded
 }
 
+// Try takes a place for somebody of a tenant, as Take does, if there is one now.
+func (p *Places) Try(tenant string) (leave func(), err error) {
+	own, left := p.share(tenant)
+	if own.TryAcquire(1) {
+		if p.all.TryAcquire(1) {
+			return func() { p.all.Release(1); own.Release(1); left() }, nil
+		}
+		own.Release(1)
+	}
+	left()
+	return nil, ErrCrowded
+}
+
 // share is that of a tenant, and how to say that it is needed no more.
 func (p *Places) share(tenant string) (own *semaphore.Weighted, left func()) {
 	if tenant == "" {

@@ -31,6 +31,11 @@ func TestPlacesAreShared(t *testing.T) {
 		if third == nil || take("") != nil {
 			t.Error("there are fewer or more places than three")
 		}
+		for tenant, want := range map[string]bool{"a": false, "b": false, "": false} {
+			if leave, err := of.Try(tenant); (err == nil) != want || want == (leave == nil) {
+				t.Errorf("a place for %q at once: %v", tenant, err)
+			}
+		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := of.Take(gone, "c", time.Second); !errors.Is(err, context.Canceled) {
@@ -43,6 +48,14 @@ func TestPlacesAreShared(t *testing.T) {
 		last := <-waits
 		if last == nil {
 			t.Fatal("what is given back is not taken")
+		}
+		second()
+		second, err := of.Try("b")
+		if err != nil {
+			t.Fatalf("what is given back is not taken at once: %v", err)
+		}
+		if _, err := of.Try("b"); !errors.Is(err, ErrCrowded) {
+			t.Errorf("more than all there are, and than the share of one: %v", err)
 		}
 		for _, leave := range []func(){second, third, last} {
 			leave()

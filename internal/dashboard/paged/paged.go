@@ -6,6 +6,8 @@
 // It knows nothing of what is in the list.
 package paged
 
+import "slices"
+
 // Rows is how many a page of a list shows.
 const Rows = 50
 
@@ -32,4 +34,16 @@ func Of[T any](list []T, number int) Page[T] {
 		page.Next = page.Number + 1
 	}
 	return page
+}
+
+// InTurn takes the first of each list, then the second of each, and so on: a long list hides nothing of the others.
+func InTurn[T any](lists [][]T) (all []T) {
+	lists = slices.Clone(lists)
+	for turn := 0; len(lists) > 0; turn++ {
+		lists = slices.DeleteFunc(lists, func(of []T) bool { return turn >= len(of) })
+		for _, of := range lists {
+			all = append(all, of[turn])
+		}
+	}
+	return all
 }

@@ -4,6 +4,7 @@
 package paged_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -45,4 +46,16 @@ func TestAllPagesTogetherAreTheList(t *testing.T) {
 			t.Fatalf("page %d is %+v", asked, page)
 		}
 	})
+}
+
+// R5.4: lists take turns, in their order; and are as they were after that.
+func TestListsTakeTurns(t *testing.T) {
+	t.Parallel()
+	lists := [][]int{nil, {1, 4, 6, 7}, {2}, {3, 5}}
+	if got := paged.InTurn(lists); !slices.Equal(got, []int{1, 2, 3, 4, 5, 6, 7}) || len(lists[1]) != 4 || len(lists[3]) != 2 {
+		t.Errorf("%v of %v", got, lists)
+	}
+	if got := paged.InTurn[int](nil); len(got) > 0 {
+		t.Errorf("%v of nothing", got)
+	}
 }

@@ -47,7 +47,7 @@ const (
 	// familiarFor is how long a token that was good is not one that nobody has shown before.
 	familiarFor = time.Hour
 	// So many of them are kept at most.
-	mostIdentities, mostPermissions = 1000, 20_000
+	mostIdentities, mostFamiliar, mostPermissions = 1000, 20_000, 20_000
 	// reviewsAtOnce is how many questions about the namespaces of one person are asked at the same time.
 	reviewsAtOnce = 8
 	// Tokens that nobody has shown before are asked about so often at most, of one address and of all: whoever reaches the page can make them up.
@@ -59,6 +59,11 @@ const (
 	// make tokens can make many that are good.
 	LooksAtOnce = 30
 	looksEvery  = 2 * time.Second
+	// ArrivalsPerSecond and ArrivalsAtOnce are how often a good token of one tenant is taken in that nobody has shown before.
+	ArrivalsPerSecond, ArrivalsAtOnce = 1, 30
+	// PressesAtOnce and pressesEvery are how often one tenant does something by the page.
+	PressesAtOnce = 30
+	pressesEvery  = time.Second
 	// askTimeout bounds one question to the API server, for which all wait who want to know the same.
 	askTimeout = 10 * time.Second
 )
@@ -107,6 +112,8 @@ type People struct {
 	making    sync.Mutex
 	addresses *lru.Cache
 	tenants   *lru.Cache
+	arrivals  *lru.Cache
+	presses   *lru.Cache
 	// identifying and allowing have those who want to know the same ask once.
 	identifying flight.Group[*Person]
 	allowing    flight.Group[bool]
@@ -121,9 +128,11 @@ func New(reviews client.Client, now func() time.Time) *People {
 		identities:  expiring.NewLRUExpireCacheWithClock(mostIdentities, clock),
 		permissions: expiring.NewLRUExpireCacheWithClock(mostPermissions, clock),
 		unknown:     rate.NewLimiter(allNewTokensPerSecond, allNewTokensAtOnce),
-		familiar:    expiring.NewLRUExpireCacheWithClock(mostIdentities, clock),
+		familiar:    expiring.NewLRUExpireCacheWithClock(mostFamiliar, clock),
 		addresses:   lru.New(mostAddresses),
 		tenants:     lru.New(mostAddresses),
+		arrivals:    lru.New(mostAddresses),
+		presses:     lru.New(mostAddresses),
 	}
 	_, _ = rand.Read(p.key[:]) // never fails: crypto/rand
 	return p
@@ -263,6 +272,10 @@ func (p *People) review(ctx context.Context, token, id string) (*Person, error) 
 		}
 		of.extra[key] = authorizationv1.ExtraValue(value)
 	}
+	// Who may make tokens can make many that are good: those displace nobody else's.
+	if _, good := p.familiar.Get(id); !good && !p.limit(p.arrivals, of.Tenant(), ArrivalsPerSecond, ArrivalsAtOnce).AllowN(p.now(), 1) {
+		return nil, ErrBusy
+	}
 	p.identities.Add(id, of, identityKept)
 	p.familiar.Add(id, true, familiarFor)
 	return of, nil
@@ -284,6 +297,11 @@ func (p *People) freely(*Person) bool { return true }
 // looks reports whether it may be asked now what somebody sees.
 func (p *People) looks(of *Person) bool {
 	return p.limit(p.tenants, of.Tenant(), rate.Every(looksEvery), LooksAtOnce).AllowN(p.now(), 1)
+}
+
+// Presses reports whether somebody may do something by the page now: each is a line of the log, and a request to the API server.
+func (p *People) Presses(of *Person) bool {
+	return p.limit(p.presses, of.Tenant(), rate.Every(pressesEvery), PressesAtOnce).AllowN(p.now(), 1)
 }
 
 // MayGet asks the API server whether a person may get what is no object, such as /metrics.
@@ -352,8 +370,11 @@ func (p *People) Sees(ctx context.Context, of *Person, namespaces []string) (map
 
 // FormToken is what the forms of a person carry, so that a request that no form of theirs has made is told: browsers that do not say where a request
 // comes from are protected too.
-func FormToken(key []byte, of *Person) string {
+func FormToken(key []byte, of *Person) string { return Sign(key, of, "form") }
+
+// Sign returns what only the holder of a key can make of a person and some words, and nobody can guess.
+func Sign(key []byte, of *Person, words ...string) string {
 	sum := hmac.New(sha256.New, key)
-	_, _ = sum.Write([]byte("form\x00" + of.Name + "\x00" + of.Token))
+	_, _ = sum.Write([]byte(strings.Join(append([]string{of.Name, of.Token}, words...), "\x00")))
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
