@@ -124,6 +124,22 @@ func (w *town) put(name, holder string, renewals int32) {
 	w.store.put(lease)
 }
 
+// renew has a Lease be renewed every second from now on, until it is called off, as somebody does who takes no shard.
+func (w *town) renew(name, holder string) (callOff func()) {
+	var over atomic.Bool
+	w.put(name, holder, 0)
+	go func() {
+		for renewals := int32(1); ; renewals++ {
+			time.Sleep(time.Second)
+			if over.Load() {
+				return
+			}
+			w.put(name, holder, renewals)
+		}
+	}()
+	return func() { over.Store(true) }
+}
+
 // member is a replica.
 type member struct {
 	name   string
@@ -285,15 +301,7 @@ func TestWhoCannotRenewItsLeasesEnds(t *testing.T) {
 // that other one is gone; and keeps it for a minute while it is there, because it would come back.
 func TestWhatIsKeptForAReplicaThatOnlySeemsToBeThereIsGivenUpWhenThatIsGone(t *testing.T) {
 	inTown(t, func(w *town) {
-		var there atomic.Bool
-		there.Store(true)
-		go func() {
-			for renewals := int32(0); there.Load(); renewals++ {
-				w.put(shard.MemberName("ghost", 4), "ghost", renewals)
-				time.Sleep(time.Second)
-			}
-		}()
-		time.Sleep(time.Millisecond)
+		gone := w.renew(shard.MemberName("ghost", 4), "ghost")
 		a := w.start("a", 4, 0)
 		w.within(2*time.Second, 2)
 		w.within(shard.Unwanted+2*time.Second, 4)
@@ -302,7 +310,7 @@ func TestWhatIsKeptForAReplicaThatOnlySeemsToBeThereIsGivenUpWhenThatIsGone(t *t
 		b := w.start("b", 4, 0)
 		time.Sleep(Duration)
 		w.within(0, 4)
-		there.Store(false)
+		gone()
 		w.within(Duration+5*time.Second, 2, 2)
 		a.end(t)
 		b.end(t)
@@ -351,22 +359,12 @@ func TestAReplicaThatCrashesAtEachStartDisturbsNobody(t *testing.T) {
 // R6.3: who has more shards gives way to a version that knows none with all of them, also with those that it keeps from a replica that takes none.
 func TestWhatIsKeptGivesWayToAVersionThatKnowsNoShards(t *testing.T) {
 	inTown(t, func(w *town) {
-		var there atomic.Bool
-		there.Store(true)
-		renewed := func(name, holder string) {
-			for renewals := int32(0); there.Load(); renewals++ {
-				w.put(name, holder, renewals)
-				time.Sleep(time.Second)
-			}
-		}
-		go renewed(shard.MemberName("ghost", 4), "ghost")
-		time.Sleep(time.Millisecond)
+		defer w.renew(shard.MemberName("ghost", 4), "ghost")()
 		a := w.start("a", 4, 0)
 		w.within(2*time.Second, 2)
 		w.within(shard.Unwanted+2*time.Second, 4)
-		go renewed(shard.LeaseName(0, 1), "ancient")
+		defer w.renew(shard.LeaseName(0, 1), "ancient")()
 		w.within(rivalsMeet + 2*time.Second)
-		there.Store(false)
 		a.end(t)
 	})
 }

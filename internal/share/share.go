@@ -44,15 +44,11 @@ func New(all, ofOne int64) *Places {
 func (p *Places) Take(ctx context.Context, tenant string, patience time.Duration) (leave func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	own, left := p.share(tenant)
-	if err = own.Acquire(waiting, 1); err == nil {
-		if err = p.all.Acquire(waiting, 1); err == nil {
-			return func() { p.all.Release(1); own.Release(1); left() }, nil
-		}
-		own.Release(1)
-	}
-	left()
-	if ctx.Err() != nil {
+	leave = p.take(tenant, func(of *semaphore.Weighted) bool { return of.Acquire(waiting, 1) == nil })
+	switch {
+	case leave != nil:
+		return leave, nil
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	return nil, ErrCrowded
@@ -60,15 +56,23 @@ func (p *Places) Take(ctx context.Context, tenant string, patience time.Duration
 
 // Try takes a place for somebody of a tenant, as Take does, if there is one now.
 func (p *Places) Try(tenant string) (leave func(), err error) {
+	if leave = p.take(tenant, func(of *semaphore.Weighted) bool { return of.TryAcquire(1) }); leave == nil {
+		return nil, ErrCrowded
+	}
+	return leave, nil
+}
+
+// take takes one of a tenant's share, and then one of all; leave is nil where there is none of either.
+func (p *Places) take(tenant string, one func(of *semaphore.Weighted) bool) (leave func()) {
 	own, left := p.share(tenant)
-	if own.TryAcquire(1) {
-		if p.all.TryAcquire(1) {
-			return func() { p.all.Release(1); own.Release(1); left() }, nil
+	if one(own) {
+		if one(p.all) {
+			return func() { p.all.Release(1); own.Release(1); left() }
 		}
 		own.Release(1)
 	}
 	left()
-	return nil, ErrCrowded
+	return nil
 }
 
 // share is that of a tenant, and how to say that it is needed no more.
