@@ -7,7 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"path/filepath"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,13 +29,66 @@ var definitions = filepath.Join("config", "crd", "bases")
 // Launch starts a control plane and returns how an administrator reaches it. Stop the environment in the end, also after an error.
 func Launch(environment *envtest.Environment) (*rest.Config, error) {
 	environment.ControlPlaneStartTimeout = startTimeout
+	if err := settle(&environment.ControlPlane); err != nil {
+		return nil, err
+	}
+	var ofAPIServer, ofEtcd ending
+	environment.ControlPlane.GetAPIServer().Err, environment.ControlPlane.Etcd.Err = &ofAPIServer, &ofEtcd
 	config, err := environment.Start()
+	if environment.KubeConfig == nil && err != nil {
+		return nil, fmt.Errorf("%w; the end of the log of etcd:\n%s\nand of the API server:\n%s", err, &ofEtcd, &ofAPIServer)
+	}
 	// The library gives the default namespace five seconds, which are over before that on a busy machine. It runs all the same.
 	if started := environment.KubeConfig != nil; started && errors.Is(err, context.DeadlineExceeded) {
 		config = environment.Config
 		err = untilReady(config)
 	}
 	return config, err
+}
+
+// settle gives the processes of a control plane addresses of their own. Left to itself the library takes a port of 127.0.0.1 that is free at that moment, and
+// tries that one again and again when another server of the tests has got it since.
+func settle(plane *envtest.ControlPlane) error {
+	ofAPIServer, err := freeAddress(context.Background())
+	if err != nil {
+		return err
+	}
+	ofEtcd, err := freeAddress(context.Background())
+	if err != nil {
+		return err
+	}
+	if plane.Etcd == nil {
+		plane.Etcd = &envtest.Etcd{}
+	}
+	plane.Etcd.URL = &url.URL{Scheme: "http", Host: ofEtcd}
+	serving := &plane.GetAPIServer().SecureServing
+	serving.Address, serving.Port, err = net.SplitHostPort(ofAPIServer)
+	return err
+}
+
+// ending keeps the end of what is written to it. The zero value is ready; it may be used by several at once.
+type ending struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// kept is how many bytes of an ending are kept: some lines.
+const kept = 4096
+
+// Write implements io.Writer.
+func (e *ending) Write(more []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.text = append(e.text, more...)
+	e.text = e.text[max(0, len(e.text)-kept):]
+	return len(more), nil
+}
+
+// String is what is kept.
+func (e *ending) String() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return string(e.text)
 }
 
 // untilReady waits until the default namespace is there.

@@ -58,13 +58,3 @@ func (l loopbackOnly) Accept() (net.Conn, error) {
 		_ = connection.Close()
 	}
 }
-
-// FreeAddress is an address of this machine where nobody listens.
-func FreeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}

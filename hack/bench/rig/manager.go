@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/hack/dev/child"
+	"github.com/feed-operator/feed-operator/hack/dev/controlplane"
 )
 
 // managerGrace is how long the operator may take to end by itself.
@@ -37,18 +38,18 @@ func StartManagerUnviewed(ctx context.Context, p *Plane, namespace string, flags
 }
 
 func startManager(ctx context.Context, p *Plane, viewed bool, namespace string, flags []string) (*Manager, error) {
-	page, err := FreeAddress(ctx)
+	page, err := controlplane.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := FreeAddress(ctx)
+	metrics, err := controlplane.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m := &Manager{program: filepath.Base(p.options.Manager), folder: p.options.Profiles, Page: "http://" + page}
 	if m.folder != "" {
 		var err error
-		if m.profiles, err = FreeAddress(ctx); err != nil {
+		if m.profiles, err = controlplane.FreeAddress(ctx); err != nil {
 			return nil, err
 		}
 		flags = append(flags, "--pprof-bind-address="+m.profiles)

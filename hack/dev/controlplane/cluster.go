@@ -84,7 +84,7 @@ func Start(ctx context.Context, options Options) (_ *Cluster, failed error) {
 			return nil, fmt.Errorf("empty %s: %w", state, err)
 		}
 	}
-	settings, err := newSettings(options.Binaries, state, options.Fresh)
+	settings, err := newSettings(ctx, options.Binaries, state, options.Fresh)
 	if err != nil {
 		return nil, fmt.Errorf("set up the control plane: %w", err)
 	}

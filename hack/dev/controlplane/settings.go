@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -47,20 +46,17 @@ type settings struct {
 }
 
 // newSettings chooses free ports, and opens or makes the keys in a folder.
-func newSettings(binaries Binaries, dir string, fresh bool) (*settings, error) {
+func newSettings(ctx context.Context, binaries Binaries, dir string, fresh bool) (*settings, error) {
 	s := &settings{binaries: binaries, dir: dir, fresh: fresh}
 	keys := filepath.Join(dir, "keys")
 	if err := os.MkdirAll(keys, 0o700); err != nil {
 		return nil, err
 	}
-	for _, port := range []*int{&s.etcdPort, &s.apiPort} {
-		free, err := freePort()
-		if err != nil {
-			return nil, err
-		}
-		*port = free
+	ports, err := freePorts(ctx, 2)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	s.etcdPort, s.apiPort = ports[0], ports[1]
 	if s.clients, err = openAuthority(keys, "kubernetes"); err != nil {
 		return nil, err
 	}
@@ -192,14 +188,4 @@ func (s *settings) controllerManagerArguments(kubeconfig string) []string {
 		"--secure-port=0",
 		"--profiling=false",
 	}
-}
-
-// freePort asks the system for a port of the loopback interface that nobody uses right now.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // listening on loopback does not block
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
 }
