@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/rest"
 )
 
@@ -25,6 +26,8 @@ const namespaces = "namespaces"
 type Server struct {
 	// Kept is how many changes of the objects of a kind are remembered, and up to twice as many. Who asks for what comes after older ones has to list anew.
 	Kept int
+	// Suffix makes what is added to a name that is to be generated.
+	Suffix func() string
 
 	mu          sync.Mutex
 	version     uint64 // of the last change
@@ -40,7 +43,10 @@ func New(folder string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &Server{Kept: 20_000, version: first, collections: map[schema.GroupVersionResource]*collection{}}
+	server := &Server{
+		Kept: 20_000, Suffix: func() string { return utilrand.String(suffix) },
+		version: first, collections: map[schema.GroupVersionResource]*collection{},
+	}
 	for _, kind := range append(builtin(), custom...) {
 		server.collections[kind.resource] = &collection{kind: kind, lock: &server.mu, spaces: map[string]*space{}}
 	}

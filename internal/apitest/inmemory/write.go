@@ -23,15 +23,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
-// suffix is how many characters are added to a name that is to be generated.
-const suffix = 5
+// suffix is how many characters are added to a name that is to be generated, and mostNames how many are tried until one is free: as the real one does
+// (https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values).
+const (
+	suffix    = 5
+	mostNames = 8
+)
 
 // largest is how long the body of a request may be, in bytes: the limit of the real one.
 const largest = 3 << 20
@@ -103,8 +106,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, request *asked) 
 	if named := object.GetNamespace(); named != "" && named != request.namespace {
 		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
-	if object.GetName() == "" && object.GetGenerateName() != "" {
-		object.SetName(object.GetGenerateName() + utilrand.String(suffix))
+	generated := object.GetName() == "" && object.GetGenerateName() != ""
+	if generated {
+		s.name(object, request)
 	}
 	if request.review {
 		object.Object["status"] = map[string]any{"allowed": true}
@@ -121,6 +125,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, request *asked) 
 	}
 	if there := request.in(request.namespace).objects[request.key]; there != nil {
 		err := apierrors.NewAlreadyExists(request.group(), request.name)
+		if generated {
+			err = apierrors.NewGenerateNameConflict(request.group(), request.name, 1)
+		}
 		if there.GetDeletionTimestamp() != nil {
 			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 		}
@@ -145,6 +152,16 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, request *asked) 
 		return &stored{Unstructured: *object, encoded: encode(object.Object)}, nil
 	}
 	return s.put(request.collection, nil, object.Object), nil
+}
+
+// name gives an object a name that is free, if one is found.
+func (s *Server) name(object *unstructured.Unstructured, request *asked) {
+	for range mostNames {
+		object.SetName(object.GetGenerateName() + s.Suffix())
+		if request.in(request.namespace).objects[key{request.namespace, object.GetName()}] == nil {
+			return
+		}
+	}
 }
 
 // admit refuses a new object where its namespace is not there, or is about to end.
