@@ -245,3 +245,37 @@ func (w *world) untilQuiet(count *atomic.Int32) {
 		return nil
 	})
 }
+
+// R4.3: a receiver that knows one record of a batch, and says so of all of it, is asked for each of the others.
+func TestABatchOfWhichTheReceiverHasOneRecord(t *testing.T) {
+	t.Parallel()
+	const n = 8
+	w := newWorld(t)
+	server := w.webhook()
+	server.OnRequest(func(p *webhooktest.Pending) bool {
+		known := strings.Contains(p.Delivery.Body, "news-3")
+		if known {
+			p.Answer(http.StatusConflict, "application/json", `{"error":"a record is known, and none was taken"}`)
+		}
+		return known
+	})
+	w.batches(n, server, inBatches(n, time.Hour))
+	items := w.untilSent(n, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	arrived, duplicates := map[string]int{}, 0
+	for _, taken := range server.Taken() {
+		for _, record := range batchIn(t, taken).Records {
+			arrived[record.Key]++
+		}
+	}
+	for i := range items {
+		switch row := items[i].Status.Deliveries[0]; {
+		case row.Duplicate:
+			duplicates++
+		case arrived[row.Key] != 1:
+			t.Errorf("%s is %s and has arrived %d times", items[i].Name, row.State, arrived[row.Key])
+		}
+	}
+	if duplicates != 1 || len(arrived) != n-1 {
+		t.Errorf("%d duplicates, %d arrived", duplicates, len(arrived))
+	}
+}

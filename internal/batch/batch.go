@@ -117,6 +117,8 @@ func Settle(b *v1alpha1.Batch, outcome Outcome, policy backoff.Policy, repeats b
 	doubtful := b.Repeated > 0 || outcome.Repeated > 0
 	b.Repeated = more(b.Repeated, outcome.Repeated)
 	switch {
+	case outcome.Arrived && outcome.Duplicate && !doubtful && len(Part(b)) > 1:
+		split(b) // nobody was sent this before: the receiver has some of it, and may have taken nothing of the rest
 	case outcome.Arrived && outcome.Duplicate:
 		end(b, v1alpha1.BatchMemberDuplicate, nil)
 	case outcome.Arrived:
@@ -173,7 +175,7 @@ func splits(failed *v1alpha1.Failure) bool {
 	return false
 }
 
-// split parts what was refused in two.
+// split parts in two what was not taken as a whole.
 func split(b *v1alpha1.Batch) {
 	whole := b.Parts[0]
 	middle := (whole.From + whole.To) / 2

@@ -89,8 +89,16 @@ func TestWhatBecomesOfABatch(t *testing.T) {
 		// uncertain is set if nobody knows whether it has arrived, and waits if it is retried later.
 		uncertain, waits bool
 	}{
-		"it arrives":           {size: 3, outcome: batch.Outcome{Arrived: true}, want: map[v1alpha1.BatchMemberState]int{v1alpha1.BatchMemberDone: 3}},
-		"the receiver had it":  {size: 3, outcome: batch.Outcome{Arrived: true, Duplicate: true}, want: map[v1alpha1.BatchMemberState]int{v1alpha1.BatchMemberDuplicate: 3}},
+		"it arrives":            {size: 3, outcome: batch.Outcome{Arrived: true}, want: map[v1alpha1.BatchMemberState]int{v1alpha1.BatchMemberDone: 3}},
+		"the receiver has some": {size: 3, outcome: batch.Outcome{Arrived: true, Duplicate: true}, want: map[v1alpha1.BatchMemberState]int{"": 3}, parts: 2},
+		"the receiver had it":   {size: 1, outcome: batch.Outcome{Arrived: true, Duplicate: true}, want: map[v1alpha1.BatchMemberState]int{v1alpha1.BatchMemberDuplicate: 1}},
+		"the receiver had it by a request that was cut off": {
+			size: 3, before: func(b *v1alpha1.Batch) { batch.Intend(b, timeout, began) }, outcome: batch.Outcome{Arrived: true, Duplicate: true},
+			want: map[v1alpha1.BatchMemberState]int{v1alpha1.BatchMemberDuplicate: 3},
+		},
+		"the receiver had it by a request before the one that is answered": {
+			size: 3, outcome: batch.Outcome{Arrived: true, Duplicate: true, Repeated: 1}, want: map[v1alpha1.BatchMemberState]int{v1alpha1.BatchMemberDuplicate: 3},
+		},
 		"nothing counts":       {size: 3, outcome: batch.Outcome{Again: true}, want: map[v1alpha1.BatchMemberState]int{"": 3}, parts: 1},
 		"it is refused":        {size: 3, outcome: batch.Outcome{Failure: failed(v1alpha1.CategoryValidation, 400)}, want: map[v1alpha1.BatchMemberState]int{"": 3}, parts: 2},
 		"it is too large":      {size: 3, outcome: batch.Outcome{Failure: failed(v1alpha1.CategoryValidation, 413)}, want: map[v1alpha1.BatchMemberState]int{"": 3}, parts: 2},

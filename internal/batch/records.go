@@ -103,10 +103,9 @@ func AreOf(records []json.RawMessage, members []v1alpha1.BatchMember) bool {
 		return false
 	}
 	for i, record := range records {
-		var known struct {
-			Key string `json:"idempotencyKey"`
-		}
-		if err := json.Unmarshal(record, &known); err != nil || known.Key != members[i].Key {
+		var fields map[string]json.RawMessage // a struct would take a field of the user's that is spelled with other capitals for the key
+		var key string
+		if err := json.Unmarshal(record, &fields); err != nil || json.Unmarshal(fields["idempotencyKey"], &key) != nil || key != members[i].Key {
 			return false
 		}
 	}

@@ -40,3 +40,27 @@ func TestRecordsAreBoundedAsTheyAreSent(t *testing.T) {
 		t.Errorf("a lie is believed: %d", size)
 	}
 }
+
+// R4.4: records are known by the key that the operator has put into them, whatever else the user's body has.
+func TestRecordsAreKnownByTheirKeysAlone(t *testing.T) {
+	t.Parallel()
+	records := make([]json.RawMessage, 0, 3)
+	for _, member := range members(3) {
+		record, err := batch.Record(`{"IdempotencyKEY":"another","idempotencykey":"a third"}`, member.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, record)
+	}
+	if !batch.AreOf(records, members(3)) {
+		t.Errorf("%s are not known", records)
+	}
+	for name, others := range map[string][]json.RawMessage{
+		"fewer": records[:2], "in another order": {records[1], records[0], records[2]}, "without keys": {json.RawMessage(`{}`), records[1], records[2]},
+		"no records": {json.RawMessage(`[]`), records[1], records[2]},
+	} {
+		if batch.AreOf(others, members(3)) {
+			t.Errorf("%s: %s are taken for them", name, others)
+		}
+	}
+}
