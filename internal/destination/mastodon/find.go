@@ -84,7 +84,8 @@ func (c *Client) Find(ctx context.Context, query destination.Query) (destination
 }
 
 // since is a time of the caller's as the server's clock had it, the earliest that it may have been: by its answers, and by the posts that
-// it has made, which may have their time from another machine.
+// it has made, which may have their time from another machine. Answers alone may be those of a proxy whose clock is ahead, so that they only have it
+// be earlier.
 func (c *Client) since(at time.Time) time.Time {
 	answers, byAnswers := c.clocks.answers.Least()
 	posts, byPosts := c.clocks.posts.Least()
@@ -92,7 +93,7 @@ func (c *Client) since(at time.Time) time.Time {
 	case byAnswers && byPosts:
 		return at.Add(min(answers, posts))
 	case byAnswers:
-		return at.Add(answers)
+		return at.Add(min(answers, 0))
 	case byPosts:
 		return at.Add(posts)
 	}

@@ -85,6 +85,33 @@ func TestFindsWhereAProxySaysWhatTimeItIs(t *testing.T) {
 	}
 }
 
+// R4.4: a proxy whose clock is days off says nothing of the server's, also where no post of the server has shown that yet, because the answer to the first one is lost.
+func TestFindsTheFirstPostBehindAProxyOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	for _, skew := range skews {
+		t.Run(skew.String(), func(t *testing.T) {
+			t.Parallel()
+			server := newServer(t, mastodontest.Options{Keys: mastodontest.IgnoresKeys})
+			server.OnRequest(func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header().Set("Date", start.Add(skew).Format(http.TimeFormat))
+				return false
+			})
+			server.OnPost(func(p *mastodontest.Pending) bool {
+				p.Commit()
+				p.Reset()
+				return true
+			})
+			client := newClient(t, server.URL)
+			if _, err := client.Deliver(t.Context(), "key", wanted); err == nil {
+				t.Fatal("the answer is not lost")
+			}
+			if _, is, err := client.Find(t.Context(), destination.Query{Since: start.Add(-margin), Post: wanted}); err != nil || !is {
+				t.Errorf("found %t, %v", is, err)
+			}
+		})
+	}
+}
+
 // R4.4: the server's clock was set after it had made the post.
 func TestFindsAfterTheServersClockWasSet(t *testing.T) {
 	t.Parallel()
