@@ -171,3 +171,32 @@ func TestATokenBudgetIsKept(t *testing.T) {
 		}
 	})
 }
+
+// R3.9: a count that is absurd costs what is left of its day, and not the days after it.
+func TestAnAbsurdCountIsForgottenSoon(t *testing.T) {
+	t.Parallel()
+	const perDay, usual = 1_000_000, 2000
+	for name, absurdly := range map[string]func(b *Budget, now time.Time){
+		"while there is a limit":  func(b *Budget, now time.Time) { b.Use(now, 1e9) },
+		"before there is a limit": func(b *Budget, now time.Time) { b.SetLimit(0); b.Use(now, 1e9); b.SetLimit(perDay) },
+	} {
+		now, b := midday, &Budget{}
+		b.SetLimit(perDay)
+		absurdly(b, now)
+		if !b.Spent(now) {
+			t.Errorf("%s: it was not counted", name)
+		}
+		now = now.Add(24 * time.Hour)
+		for n := range 10 {
+			if further, needed := b.Further(now); needed {
+				b.Reserve(now, Tokens{Day: b.Day, Reserved: further})
+			}
+			if !b.Allows(now) {
+				t.Errorf("%s: on the next day there are %d calls", name, n)
+				break
+			}
+			b.End(b.Begin())
+			b.Use(now, usual)
+		}
+	}
+}
