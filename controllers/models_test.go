@@ -57,6 +57,7 @@ func (s service) asks(endpoint, secret string, change ...func(*v1alpha1.AIProvid
 func (w *world) service(s service, name string, change ...func(*v1alpha1.AIProvider)) *aitest.Server {
 	w.t.Helper()
 	server := s.start(s.key)
+	server.KeepTime(w.clock.Now)
 	w.t.Cleanup(server.Close)
 	w.secret(name, "apiKey", s.key)
 	w.provider(name, s.asks(server.URL, name, change...))

@@ -63,6 +63,7 @@ type Server struct {
 	key    string
 	hook   Hook
 	limit  *limit
+	now    func() time.Time
 	queues map[Topic][]Answer
 	calls  []Call
 	checks int
@@ -90,6 +91,13 @@ func (s *Server) SetKey(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.key = key
+}
+
+// KeepTime has the Date of answers be by a clock, in place of the machine's.
+func (s *Server) KeepTime(now func() time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = now
 }
 
 // Limit makes the server refuse calls above so many in any minute of the clock, and say how long to
@@ -157,6 +165,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header, text := answer.render(call)
 	if s.api.RequestID != "" {
 		w.Header().Set(s.api.RequestID, call.ID)
+	}
+	s.mu.Lock()
+	now := s.now
+	s.mu.Unlock()
+	if now != nil {
+		w.Header().Set("Date", now().UTC().Format(http.TimeFormat))
 	}
 	maps.Copy(w.Header(), header)
 	w.WriteHeader(answer.status)

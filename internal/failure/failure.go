@@ -73,6 +73,8 @@ type Error struct {
 	// Unsent is set when the request cannot have reached the other side: there was no connection.
 	// Where it is not set, nobody knows what the other side has done.
 	Unsent bool
+	// Passing is set when it may be over by itself, though the category is none that is tried again: a name may get another address.
+	Passing bool
 	// Rejected is set when the other side says that it has done nothing, whatever its status means elsewhere.
 	Rejected bool
 	// Stack is where a recovered panic happened.
@@ -119,15 +121,18 @@ func Retryable(category v1alpha1.Category) bool {
 	return false
 }
 
+// Retryable reports whether the failure is tried again: by its category, or because it is passing.
+func (e *Error) Retryable() bool { return e.Passing || Retryable(e.Category) }
+
 // Record is the failure as it stands on an object: classified, masked and bounded. Retryable is
-// by category; whoever decides otherwise sets it after.
+// by that of the failure; whoever decides otherwise sets it after.
 func Record(err error, stage v1alpha1.Stage, object string, now time.Time) *v1alpha1.Failure {
 	failed := Classify(err)
 	record := &v1alpha1.Failure{
 		Category:   failed.Category,
 		Type:       bound(failed.Type, 64),
 		Message:    bound(Mask(failed.Message), maxMessage),
-		Retryable:  Retryable(failed.Category),
+		Retryable:  failed.Retryable(),
 		Stage:      stage,
 		Object:     bound(object, 253),
 		Time:       metav1.NewTime(now),

@@ -94,6 +94,10 @@ func TestOnlySomeCategoriesAreTriedAgain(t *testing.T) {
 		if got := failure.Retryable(category); got != want {
 			t.Errorf("%s: retryable %t, want %t", category, got, want)
 		}
+		passing := &failure.Error{Category: category, Passing: true}
+		if recorded := failure.Record(passing, v1alpha1.StageDeliver, "", time.Now()); !recorded.Retryable {
+			t.Errorf("%s: what may be over by itself is not tried again", category)
+		}
 	}
 }
 

@@ -22,6 +22,25 @@ var (
 	duration  = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)`)
 )
 
+// AnsweredAt reads the value of a Date header (RFC 9110, 6.6.1): the time by the clock of who answers, which is that of all times in the answer. What is
+// none is now.
+func AnsweredAt(value string, now time.Time) time.Time {
+	if date, is := httpDate(value); is {
+		return date
+	}
+	return now
+}
+
+// httpDate reads a date as it stands in headers.
+func httpDate(value string) (date time.Time, is bool) {
+	for _, layout := range httpDates {
+		if date, err := time.Parse(layout, strings.TrimSpace(value)); err == nil {
+			return date, true
+		}
+	}
+	return time.Time{}, false
+}
+
 // RetryAfter reads the value of a Retry-After header (RFC 9110, section 10.2.3), which is a number
 // of seconds or a date; some servers send parts of seconds. What is neither, or is over, is 0.
 // What is longer than MaxWait is MaxWait.
@@ -30,10 +49,8 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	if wait, ok := units(value, time.Second); ok {
 		return wait
 	}
-	for _, layout := range httpDates {
-		if until, err := time.Parse(layout, value); err == nil {
-			return min(max(until.Sub(now), 0), MaxWait)
-		}
+	if until, is := httpDate(value); is {
+		return min(max(until.Sub(now), 0), MaxWait)
 	}
 	return 0
 }

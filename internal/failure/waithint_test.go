@@ -136,6 +136,9 @@ func TestDatesAreReadAsNetHTTPDoes(t *testing.T) {
 			if err != nil {
 				continue
 			}
+			if got := failure.AnsweredAt(value, now); !got.Equal(want) {
+				t.Errorf("%q is %s, want %s", value, got, want)
+			}
 			if got := failure.RetryAfter(value, now); got != want.Sub(now) {
 				t.Errorf("%q is %s, want %s", value, got, want.Sub(now))
 			}

@@ -122,7 +122,7 @@ func (n *Notifier) send(ctx context.Context, told *Notification, l *posting.Line
 	if err != nil {
 		known := failure.Classify(err)
 		outcome.Failure, outcome.RetryAfter = failure.Record(err, v1alpha1.StageNotify, told.Destination, n.Clock.Now()), known.RetryAfter
-		outcome.Failure.Retryable = known.Category != v1alpha1.CategoryValidation
+		outcome.Failure.Retryable = known.Category != v1alpha1.CategoryValidation || known.Passing
 	}
 	l.GiveBack() // others need not wait for the API server
 	for {

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
 )
 
 // dialer connects to what its guard lets through.
 type dialer struct {
 	guard guard
-	// refused is told of what the guard did not let through; nil is not.
+	// refused is told of what the guard did not let through, once for a connection that was to be made; nil is not.
 	refused func(host string, address netip.Addr, because string)
 	// resolver of names; nil is that of the system.
 	resolver *net.Resolver
@@ -26,11 +27,12 @@ func newDialer(cfg Config) *dialer {
 
 // dial is the DialContext of a transport.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var once sync.Once // a name may have thousands of addresses
 	connecting := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver, Control: func(network, resolved string, _ syscall.RawConn) error {
 		err := d.guard.control(network, resolved)
 		if refused, ok := errors.AsType[*refusedError](err); ok && d.refused != nil {
 			host, _, _ := net.SplitHostPort(address)
-			d.refused(host, refused.address, refused.because)
+			once.Do(func() { d.refused(host, refused.address, refused.because) })
 		}
 		return err
 	}}

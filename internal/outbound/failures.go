@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"syscall"
 	"time"
@@ -33,10 +34,7 @@ func (c *Client) statusFailure(at target, answer *http.Response) *failure.Error 
 		fmt.Sprintf("The server %s answered %s.", at.url.Host, statusOf(answer)))
 	failed.Status = answer.StatusCode
 	failed.Quota = answer.StatusCode == http.StatusPaymentRequired
-	now, err := http.ParseTime(answer.Header.Get("Date"))
-	if err != nil {
-		now = c.now()
-	}
+	now := failure.AnsweredAt(answer.Header.Get("Date"), c.now())
 	for _, value := range answer.Header.Values("Retry-After") { // some send one for each of their limits
 		failed.RetryAfter = max(failed.RetryAfter, failure.RetryAfter(value, now))
 	}
@@ -66,7 +64,10 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 			fmt.Sprintf("The request to %s was interrupted.", host), cause)
 	}
 	if refused, ok := errors.AsType[*refusedError](err); ok {
-		return failure.Wrap(v1alpha1.CategoryValidation, failure.TypeAddressRefused, refused.message(host), refused)
+		failed := failure.Wrap(v1alpha1.CategoryValidation, failure.TypeAddressRefused, refused.message(host), refused)
+		_, notAnAddress := netip.ParseAddr(at.url.Hostname())
+		failed.Passing = notAnAddress != nil
+		return failed
 	}
 	known, shown := failure.Classify(err), &discreet{err}
 	kind := known.Type

@@ -119,7 +119,7 @@ func (e *ChainError) Error() string {
 func (e *ChainError) Unwrap() []error {
 	sorted := slices.Clone(e.Failures)
 	slices.SortStableFunc(sorted, func(x, y Failed) int {
-		return cmp.Compare(retryRank(x.Err.Category), retryRank(y.Err.Category))
+		return cmp.Compare(retryRank(x.Err), retryRank(y.Err))
 	})
 	errs := make([]error, 0, len(sorted))
 	for _, failed := range sorted {
@@ -128,17 +128,17 @@ func (e *ChainError) Unwrap() []error {
 	return errs
 }
 
-// Retryable reports whether another attempt may go better: when any failure is of a category that is
+// Retryable reports whether another attempt may go better: when any failure is one that is
 // tried again, or Unknown, which the caller allows one retry; and while there are others to ask.
 func (e *ChainError) Retryable() bool {
-	return e.Untried || slices.ContainsFunc(e.Failures, func(failed Failed) bool { return retryRank(failed.Err.Category) < 2 })
+	return e.Untried || slices.ContainsFunc(e.Failures, func(failed Failed) bool { return retryRank(failed.Err) < 2 })
 }
 
-func retryRank(category v1alpha1.Category) int {
+func retryRank(failed *failure.Error) int {
 	switch {
-	case failure.Retryable(category):
+	case failed.Retryable():
 		return 0
-	case category == v1alpha1.CategoryUnknown:
+	case failed.Category == v1alpha1.CategoryUnknown:
 		return 1
 	}
 	return 2

@@ -294,4 +294,14 @@ func TestChainError(t *testing.T) {
 	if got := failure.Classify(err); got != overloaded {
 		t.Errorf("classified as %v, want the failure that is worth another try", got)
 	}
+	passing := &failure.Error{Category: v1alpha1.CategoryValidation, Passing: true}
+	for _, test := range []struct {
+		failed *failure.Error
+		again  bool
+	}{{passing, true}, {failure.New(v1alpha1.CategoryValidation, "", "Refused."), false}} {
+		none := &provider.ChainError{Failures: []provider.Failed{{Name: "claude", Err: test.failed}}}
+		if got := none.Retryable(); got != test.again {
+			t.Errorf("%v, passing %t: tried again %t", test.failed, test.failed.Passing, got)
+		}
+	}
 }

@@ -29,8 +29,11 @@ const Key = "recognisable+KEY/0123456789abcdef"
 // Now is what the clock of the providers shows.
 var Now = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
 
-// InTwoMinutes is a date in a header, by that clock.
-const InTwoMinutes = "Wed, 01 Apr 2026 09:02:00 GMT"
+// Dates in a header, by that clock.
+const (
+	InAMinute    = "Wed, 01 Apr 2026 09:01:00 GMT"
+	InTwoMinutes = "Wed, 01 Apr 2026 09:02:00 GMT"
+)
 
 // Client is what the providers that ask an API have in common.
 type Client interface {
@@ -78,6 +81,7 @@ type Subject[P Client] struct {
 func (s Subject[P]) Serve(t *testing.T) *aitest.Server {
 	t.Helper()
 	server := s.Start(Key)
+	server.KeepTime(func() time.Time { return Now })
 	t.Cleanup(server.Close)
 	return server
 }

@@ -125,10 +125,7 @@ func tooLong(status int, words string) bool {
 // other status, and of another limit, it says nothing of the sort. It is a time as ISO 8601; of older and other
 // servers seconds, since 1970 or from now. Times are the server's, as its Date is.
 func (t *transport) wait(status int, header http.Header) time.Duration {
-	now, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		now = t.now()
-	}
+	now := failure.AnsweredAt(header.Get("Date"), t.now())
 	longest := failure.RetryAfter(header.Get("Retry-After"), now)
 	if status == http.StatusTooManyRequests && failure.UsedUp(header.Get("X-RateLimit-Remaining")) {
 		longest = max(longest, failure.Until(header.Get("X-RateLimit-Reset"), now))

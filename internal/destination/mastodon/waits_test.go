@@ -27,6 +27,7 @@ func TestWaitsAreSaidAndNotWaited(t *testing.T) {
 		"seconds from now":             {429, map[string]string{"X-RateLimit-Reset": "30"}, 30 * time.Second},
 		"Retry-After in seconds":       {429, map[string]string{"Retry-After": "90"}, 90 * time.Second},
 		"Retry-After as a date":        {429, map[string]string{"Retry-After": "Fri, 20 Nov 2026 12:01:00 GMT"}, time.Minute},
+		"dates by its own clock":       {429, map[string]string{"Date": "Thu, 19 Nov 2026 12:00:00 GMT", "Retry-After": "Thu, 19 Nov 2026 12:01:00 GMT"}, time.Minute},
 		"the longer of both":           {429, map[string]string{"Retry-After": "90", "X-RateLimit-Reset": "2026-11-20T12:01:00Z"}, 90 * time.Second},
 		"the longer of both again":     {429, map[string]string{"Retry-After": "30", "X-RateLimit-Reset": "2026-11-20T12:01:00Z"}, time.Minute},
 		"its limit, and nothing left":  {429, map[string]string{"X-RateLimit-Reset": "2026-11-20T12:04:00Z", "X-RateLimit-Remaining": "0"}, 4 * time.Minute},

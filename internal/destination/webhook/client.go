@@ -212,10 +212,7 @@ const maxWait = 24 * time.Hour
 // X-RateLimit-Reset, in seconds since 1970 or from now; with any other status, or where X-RateLimit-Remaining says that something is
 // left, these say nothing of the sort.
 func (c *Client) wait(status int, header http.Header) time.Duration {
-	now, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		now = c.config.Now()
-	}
+	now := failure.AnsweredAt(header.Get("Date"), c.config.Now())
 	longest := failure.RetryAfter(header.Get("Retry-After"), now)
 	if status == http.StatusTooManyRequests && failure.UsedUp(header.Get("X-RateLimit-Remaining")) {
 		longest = max(longest, failure.RetryAfter(header.Get("X-RateLimit-Reset-After"), now), failure.Until(header.Get("X-RateLimit-Reset"), now))

@@ -36,6 +36,7 @@ var subject = providertest.Subject[*Provider]{
 		"throttle": {
 			{"seconds", anthropictest.Throttled(37 * time.Second), 37 * time.Second},
 			{"a date", anthropictest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes), 2 * time.Minute},
+			{"a date, by a clock of its own", anthropictest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes).WithHeader("Date", providertest.InAMinute), time.Minute},
 			{"no time", anthropictest.Throttled(0), 0},
 		},
 		"quota": {

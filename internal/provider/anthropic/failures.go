@@ -72,7 +72,7 @@ func (p *Provider) refused(status int, header http.Header, body []byte) *failure
 	case isBad && wordsTooLong.MatchString(wire.Message):
 		refusal.Type = failure.TypeTooLong
 	}
-	refusal.RetryAfter = waitHint(header, wire.Message, refusal, p.api.Now())
+	refusal.RetryAfter = waitHint(header, wire.Message, refusal, failure.AnsweredAt(header.Get("Date"), p.api.Now()))
 	return p.api.Refused(refusal)
 }
 

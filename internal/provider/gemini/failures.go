@@ -103,7 +103,7 @@ func (wire wireError) isSpent() bool {
 
 // retryAfter is how long the API asked for a pause: the longest that it says anywhere.
 func (p *Provider) retryAfter(header http.Header, wire wireError) time.Duration {
-	wait := failure.RetryAfter(header.Get("Retry-After"), p.api.Now())
+	wait := failure.RetryAfter(header.Get("Retry-After"), failure.AnsweredAt(header.Get("Date"), p.api.Now()))
 	for _, detail := range wire.Details {
 		wait = max(wait, failure.WaitFor(detail.RetryDelay))
 	}

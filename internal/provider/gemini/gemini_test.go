@@ -33,6 +33,7 @@ var subject = providertest.Subject[*Provider]{
 		"throttle": {
 			{"a delay in the body", geminitest.Throttled(36500 * time.Millisecond), 36500 * time.Millisecond},
 			{"a date", geminitest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes), 2 * time.Minute},
+			{"a date, by a clock of its own", geminitest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes).WithHeader("Date", providertest.InAMinute), time.Minute},
 			{"no time", geminitest.Throttled(0), 0},
 		},
 		"quota": {

@@ -88,7 +88,8 @@ func isTooLong(status int, wire wireError) bool {
 // say. Where they are missing, a throttled request is told when the budgets of the minute or day are
 // full again; that of requests counts only if none is left. Words are the last resort.
 func (p *Provider) retryAfter(status int, header http.Header, wire wireError) time.Duration {
-	wait := max(failure.RetryAfter(header.Get("Retry-After"), p.api.Now()), failure.RetryAfterMs(header.Get("Retry-After-Ms")))
+	now := failure.AnsweredAt(header.Get("Date"), p.api.Now())
+	wait := max(failure.RetryAfter(header.Get("Retry-After"), now), failure.RetryAfterMs(header.Get("Retry-After-Ms")))
 	if wait > 0 || status != http.StatusTooManyRequests {
 		return wait
 	}

@@ -34,6 +34,7 @@ var subject = providertest.Subject[*Provider]{
 			{"seconds", openaitest.Throttled(37 * time.Second), 37 * time.Second},
 			{"milliseconds", openaitest.Throttled(0).WithHeader("Retry-After-Ms", "1500"), 1500 * time.Millisecond},
 			{"a date", openaitest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes), 2 * time.Minute},
+			{"a date, by a clock of its own", openaitest.Throttled(0).WithHeader("Retry-After", providertest.InTwoMinutes).WithHeader("Date", providertest.InAMinute), time.Minute},
 			{"no time", openaitest.Throttled(0), 0},
 		},
 		"quota": {
