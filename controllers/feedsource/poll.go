@@ -102,7 +102,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 	case err != nil: // the feed is well
 		r.Metrics.FeedRead(len(document.Entries))
 		watch.validators = nil
-		err = errors.Join(err, r.creationFailed(ctx, source, err, found.held, now.Add(redoAfter(source, err, watch.failedWrites))))
+		err = errors.Join(err, r.writeReadiness(ctx, source, notCreated(err, found.held, now.Add(redoAfter(source, err, watch.failedWrites)))))
 	case feedErr != nil:
 		r.Metrics.PollFailed(failure.Classify(feedErr).Category)
 		log.Info("Poll failed", "error", feedErr.Error(), "failures", source.Status.ConsecutiveFailures+1)
@@ -268,38 +268,11 @@ func (r *Reconciler) createItems(
 			return err
 		}
 	}
-	var refused error
-	for i := range plan.Create {
-		item := derive.Item(source, plan.Create[i], book.Trust(), memory.Sent)
-		making := r.Fresh.Expect(item, r.Clock.Now())
-		// An entry that loses a part would be another one the next time.
-		err := record.AsDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
-		r.Recordable.Refused(crdcheck.KindItem, err)
-		if err != nil {
-			making.Ended(nil)
-		}
-		switch {
-		case err == nil:
-			found.created++
-			r.Stream.ItemCreated(item, r.Clock.Now())
-			making.Ended(item)
-		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
-		case apierrors.IsInvalid(err): // one entry must not stop the others
-			refused := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))
-			found.damage = strings.TrimSpace(found.damage + " " + refused)
-			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "item", item.Name)
-		case RefusedForSpace(err) != "": // what was created is remembered, the others wait
-			refused = fmt.Errorf("create a FeedItem: %w", err)
-		default:
-			watch.today = watch.today.Plus(found.created, now)
-			return fmt.Errorf("create a FeedItem: %w", err)
-		}
-		if refused != nil {
-			plan.Hold(i)
-			break
-		}
-	}
+	refused, err := r.makeItems(ctx, source, memory, &plan, found)
 	watch.today = watch.today.Plus(found.created, now)
+	if err != nil {
+		return err
+	}
 	found.held, found.today = plan.Held, watch.today
 	if watch.today.Created > 0 {
 		memory.Data.ItemsToday = itemsToday(watch.today)
@@ -310,6 +283,52 @@ func (r *Reconciler) createItems(
 	defer cancel()
 	now = r.Clock.Now()
 	return errors.Join(refused, memory.Store(ctx, r.Client, source, plan.Held > 0, heartbeatDue(source, now), now))
+}
+
+// makeItems makes items of what is planned to become some. What the API server has no room for, and what a webhook or a policy refuses, is held in the
+// feed, and refused says why; what else fails ends the poll.
+func (r *Reconciler) makeItems(
+	ctx context.Context, source *v1alpha1.FeedSource, memory *feedmemory.Memory, plan *polling.Plan, found *pollResult,
+) (refused, failed error) {
+	var taken []feed.Entry
+	deniedInARow := 0
+	for i := range plan.Create {
+		item := derive.Item(source, plan.Create[i], memory.Book.Trust(), memory.Sent)
+		making := r.Fresh.Expect(item, r.Clock.Now())
+		// An entry that loses a part would be another one the next time.
+		err := record.AsDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
+		r.Recordable.Refused(crdcheck.KindItem, err)
+		if err != nil {
+			making.Ended(nil)
+		}
+		full := false
+		switch {
+		case refusedByPolicy(err): // which may be another one tomorrow: the entry waits in the feed, and stops no other
+			refused, deniedInARow = fmt.Errorf("create a FeedItem: %w", err), deniedInARow+1
+			if full = deniedInARow == mostDenied; !full {
+				continue
+			}
+		case err == nil:
+			found.created++
+			r.Stream.ItemCreated(item, r.Clock.Now())
+			making.Ended(item)
+		case apierrors.IsAlreadyExists(err): // made by a poll that was cut off
+		case apierrors.IsInvalid(err): // one entry must not stop the others
+			why := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))
+			found.damage = strings.TrimSpace(found.damage + " " + why)
+			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "item", item.Name)
+		case RefusedForSpace(err) != "": // what was created is remembered, the others wait
+			refused, full = fmt.Errorf("create a FeedItem: %w", err), true
+		default:
+			return nil, fmt.Errorf("create a FeedItem: %w", err)
+		}
+		if full {
+			break
+		}
+		taken, deniedInARow = append(taken, plan.Create[i]), 0
+	}
+	plan.HoldAllBut(taken)
+	return refused, nil
 }
 
 // planOf decides which of the fresh entries that the filters keep become items.

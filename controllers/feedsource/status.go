@@ -75,13 +75,6 @@ func hasPoll(status *v1alpha1.FeedSourceStatus, token string, at time.Time) bool
 	return status.LastPollTime != nil && status.LastPollTime.Unix() == at.Unix() && status.LastHandledPoll == token
 }
 
-// creationFailed reports that the feed was read and that its entries could not become items.
-// Waiting is how many of them are known to wait in the feed, until next.
-func (r *Reconciler) creationFailed(ctx context.Context, source *v1alpha1.FeedSource, err error, waiting int, next time.Time) error {
-	reason, message := whyNotCreated(err, waiting, next)
-	return r.writeReadiness(ctx, source, conditions.Readiness{Reason: reason, Message: message, Retrying: true})
-}
-
 // credentialsMissing records that the feed cannot be asked for, and looks again soon. It is no
 // poll, and counts as no failure.
 func (r *Reconciler) credentialsMissing(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, err error) (time.Time, error) {

@@ -48,10 +48,10 @@ func (f First) Backlog(entry feed.Entry) bool {
 	return !entry.Published.IsZero() && entry.Published.Before(f.Since.Add(-dateSlack))
 }
 
-// Hold leaves in the feed what was to be created and is not among the first so many: the API server does not take it.
-func (p *Plan) Hold(created int) {
-	p.Held += len(p.Create) - created
-	p.Create = p.Create[:created]
+// HoldAllBut leaves in the feed what was to be created, but for those entries of it that the API server has taken.
+func (p *Plan) HoldAllBut(taken []feed.Entry) {
+	p.Held += len(p.Create) - len(taken)
+	p.Create = taken
 }
 
 // PlanFresh divides entries that were never seen, given in document order, into those that
