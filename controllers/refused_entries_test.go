@@ -60,19 +60,45 @@ func TestAnEntryThatAPolicyRefusesWaitsInTheFeed(t *testing.T) {
 	}
 }
 
-// R1.1, R1.6: a policy that refuses all items is not asked for each entry of a long feed, and all of them come when it is gone.
-func TestAPolicyThatRefusesAllEntriesIsNotAskedForEach(t *testing.T) {
+// R1.1, R1.6: who refuses all items is not asked for each entry of a long feed, nor who does not answer for a second one; who refuses many of them, for all. All come
+// when it is gone.
+func TestHowOftenAPolicyIsAskedForEntries(t *testing.T) {
 	t.Parallel()
-	const n, most = 30, 20
-	w := newWorld(t)
-	lifted, refused := w.refusesNewItems(policies["a policy of the API server"], "")
-	web := feedtest.New(t)
-	web.List(web.Entries("news", n)...)
-	w.source("news", web.FeedURL(), func(s *v1alpha1.FeedSource) { s.Spec.InitialItems = new(int32(n)) })
-	w.untilSource("news", saysOf(v1alpha1.ReasonItemsNotCreated, fmt.Sprintf("%d entries wait in the feed", n)))
-	if got := refused.Load(); got != most {
-		t.Errorf("%d entries were tried, not %d", got, most)
+	const n = 42
+	for name, test := range map[string]struct {
+		answer  metav1.Status
+		every   int
+		refused int32
+		says    string
+	}{
+		"it refuses all":         {policies["a policy of the API server"], 1, 20, "42 entries wait in the feed"},
+		"it refuses every other": {policies["a policy of the API server"], 2, n / 2, "21 entries wait in the feed"},
+		"it cannot be called": {
+			metav1.Status{
+				Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
+				Message: `Internal error occurred: failed calling webhook "taste.example": failed to call webhook: context deadline exceeded`,
+			}, 1, 1, "failed calling webhook",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			lifted, refused := w.refusesNewItems(test.answer, "unwanted")
+			web := feedtest.New(t)
+			entries := web.Entries("news", n)
+			for i := range entries {
+				if i%test.every == 0 {
+					entries[i].Title = fmt.Sprintf("unwanted %d", i)
+				}
+			}
+			web.List(entries...)
+			w.source("news", web.FeedURL(), func(s *v1alpha1.FeedSource) { s.Spec.InitialItems = new(int32(n)) })
+			w.untilSource("news", saysOf(v1alpha1.ReasonItemsNotCreated, test.says))
+			if got := refused.Load(); got != test.refused {
+				t.Errorf("%d entries were tried in vain, not %d", got, test.refused)
+			}
+			lifted.Store(true)
+			w.itemsInTime("news", allProcessed(n))
+		})
 	}
-	lifted.Store(true)
-	w.itemsInTime("news", allProcessed(n))
 }

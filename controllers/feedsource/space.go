@@ -39,10 +39,12 @@ func RefusedForSpace(err error) string {
 // mostDenied is how many entries in a row a webhook or a policy may refuse until the others are not tried any more: it concerns all of them.
 const mostDenied = 20
 
-// refusedByPolicy reports whether a webhook or a policy of the cluster has refused a write, whatever code it gave. Somebody else may change that.
+// refusedByPolicy reports whether a webhook or a policy of the cluster has refused a write, whatever code it gave. Somebody else may change that. A webhook
+// that could not be called has judged nothing, and each try takes its whole timeout.
 func refusedByPolicy(err error) bool {
 	status, is := errors.AsType[*apierrors.StatusError](err)
-	return is && record.Denied.MatchString(status.Error())
+	return is && record.Denied.MatchString(status.Error()) &&
+		!strings.HasPrefix(strings.TrimPrefix(status.Error(), "Internal error occurred: "), "failed calling webhook ")
 }
 
 // redoAfter is how long to wait before a poll is made again that the API server has not taken, after so many in a row
