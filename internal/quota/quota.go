@@ -67,10 +67,7 @@ func (b *Budget) on(now time.Time) {
 }
 
 // SetLimit sets how many tokens may be used in a day, 0 and less for any number.
-func (b *Budget) SetLimit(perDay int64) {
-	b.PerDay, b.Asked = min(perDay, mostTokens), false
-	b.boundLargest()
-}
+func (b *Budget) SetLimit(perDay int64) { b.PerDay, b.Asked = min(perDay, mostTokens), false }
 
 // Empty reports whether nothing was used or reserved.
 func (b *Budget) Empty() bool { return b.Used == 0 && b.Reserved == 0 }
@@ -155,15 +152,11 @@ func (b *Budget) Use(now time.Time, tokens int64) {
 		return
 	}
 	b.Used = min(b.Used+tokens, mostTokens)
-	b.largest = max(tokens, b.largest-(b.largest-tokens)/shrinking)
-	b.boundLargest()
-}
-
-// boundLargest has a call be thought to cost no more than the day has: more would say the same, and be forgotten in months, by one call a day.
-func (b *Budget) boundLargest() {
-	if b.PerDay > 0 {
-		b.largest = min(b.largest, b.PerDay)
+	largest := b.largest
+	if b.PerDay > 0 { // more would say the same, and be forgotten in months, by one call a day
+		largest = min(largest, b.PerDay)
 	}
+	b.largest = max(tokens, largest-(largest-tokens)/shrinking)
 }
 
 // Reserve notes what is written down. What a clock that was wrong has written says nothing of today.

@@ -200,3 +200,26 @@ func TestAnAbsurdCountIsForgottenSoon(t *testing.T) {
 		}
 	}
 }
+
+// R3.9: what a call has cost is known when the limit is changed, also where that was below it: the calls that begin then are no more than fit.
+func TestALimitBelowOneCallForgetsNotWhatItCosts(t *testing.T) {
+	t.Parallel()
+	const cost = 2000
+	b := &Budget{}
+	b.SetLimit(1)
+	b.Use(midday, cost)
+	b.SetLimit(2*cost + cost/2)
+	began := 0
+	for ; began < 10; began++ {
+		if further, needed := b.Further(midday); needed {
+			b.Reserve(midday, Tokens{Day: b.Day, Reserved: further})
+		}
+		if !b.Allows(midday) {
+			break
+		}
+		b.Begin()
+	}
+	if began != 1 {
+		t.Errorf("%d calls began at once where there is room for one", began)
+	}
+}
