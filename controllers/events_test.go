@@ -463,6 +463,63 @@ func TestADestinationOfEventsGetsNoPosts(t *testing.T) {
 	}
 }
 
+// R3.11, R3.12: items go on when their destination becomes one that gets posts by and by, or one that sends each by itself, though the operator hears late
+// that they wait.
+func TestItemsGoOnWhenTheirDestinationBecomesOneForThem(t *testing.T) {
+	t.Parallel()
+	const none = `{"spec":{"suspend":false,"webhook":{"events":null,"batch":null}}}`
+	becomes := map[string]func(*world, *webhooktest.Server){
+		"at once": func(w *world, _ *webhooktest.Server) { w.changeDestination("ops", none) },
+		"while it is suspended": func(w *world, _ *webhooktest.Server) {
+			w.changeDestination("ops", `{"spec":{"suspend":true}}`)
+			w.changeDestination("ops", `{"spec":{"webhook":{"events":null,"batch":null}}}`)
+			w.changeDestination("ops", none)
+		},
+		"as another object": func(w *world, server *webhooktest.Server) {
+			gone := &v1alpha1.FeedDestination{}
+			gone.Namespace, gone.Name = w.namespace, "ops"
+			if err := w.client.Delete(w.t.Context(), gone); err != nil {
+				w.t.Fatal(err)
+			}
+			w.awaitItem("news", waitsFor("does not exist"))
+			w.webhookTo("ops", server.URL)
+		},
+	}
+	for what, before := range map[string]func(*v1alpha1.FeedDestination){"of events": getsEvents("failed"), "of batches": inBatches(100, time.Hour)} {
+		for name, change := range portion.Across(what, becomes, becomes) {
+			t.Run(what+", "+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				server := w.webhook()
+				w.webhookTo("ops", server.URL, before)
+				web := feedtest.New(t)
+				web.List(web.Entries("news", 1)...)
+				mend := failing(web)
+				w.source("news", web.FeedURL(), postsTo("ops"))
+				item := w.awaitItem("news", inPhase(v1alpha1.PhaseDeferred, v1alpha1.ReasonDownloadFailed))
+				w.untilUpToDate()
+				mend()
+				hear := w.faults.behind.close(t)
+				w.clock.SetTime(item.Status.NextRetryTime.Time)
+				w.lookAtItems("news")
+				w.awaitItem("news", func(item *v1alpha1.FeedItem) error {
+					if item.Status.Summary == nil || what == "of events" && item.Status.Reason != v1alpha1.ReasonWaiting {
+						return errNotYet
+					}
+					return nil
+				})
+				w.settles()
+				change(w, server)
+				hear()
+				w.untilItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+				if got := len(server.Taken()); got != 1 {
+					t.Errorf("%d posts", got)
+				}
+			})
+		}
+	}
+}
+
 // R3.11, R3.12, R3.14: a receiver takes no events for an hour, in any way, and the clock is set meanwhile. It is not asked more often than what is down may
 // be asked, no item waits for it, and when it works again the next events arrive.
 func TestAReceiverThatTakesNoEventsForAnHourIsAskedSeldom(t *testing.T) {

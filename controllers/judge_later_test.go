@@ -23,6 +23,7 @@ func TestItemsGoOnWhenTheirJudgeBecomesOneThatCanByAndBy(t *testing.T) {
 		"while it is suspended": func(w *world) {
 			w.changeProvider("judge", `{"spec":{"suspend":true}}`)
 			w.untilProvider("judge", isNotReady(v1alpha1.ReasonSuspended))
+			w.awaitItem("news", waitsFor("suspended"))
 			w.changeProvider("judge", able)
 		},
 		"before its Secret is there": func(w *world) {
@@ -38,26 +39,28 @@ func TestItemsGoOnWhenTheirJudgeBecomesOneThatCanByAndBy(t *testing.T) {
 			if err := w.client.Delete(w.t.Context(), gone); err != nil {
 				w.t.Fatal(err)
 			}
-			w.settles()
+			w.awaitItem("news", waitsFor(`"judge": it does not exist`))
 			w.script("judge", func(*v1alpha1.AIProvider) {})
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, func(w *world) {
-				w.scripted = map[string]provider.Provider{"dear": &script{}, "judge": &script{}}
+		for which, judges := range map[string][]string{"the only one": {"judge"}, "one that comes after one that is not there": {"absent", "judge"}} {
+			t.Run(which+", "+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, func(w *world) {
+					w.scripted = map[string]provider.Provider{"dear": &script{}, "judge": &script{}}
+				})
+				w.script("dear", func(*v1alpha1.AIProvider) {})
+				w.provider("judge", func(*v1alpha1.AIProvider) {}) // the extractive one
+				w.untilProvider("judge", isReady)
+				web := feedtest.New(t)
+				web.List(web.Entries("news", 1)...)
+				w.source("news", web.FeedURL(), summarizedBy("dear"), screenedBy("All news"), judgedBy(judges...))
+				w.awaitItem("news", waitsFor("Waits for"))
+				becomes(w)
+				w.untilProvider("judge", isReady)
+				w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 			})
-			w.script("dear", func(*v1alpha1.AIProvider) {})
-			w.provider("judge", func(*v1alpha1.AIProvider) {}) // the extractive one
-			w.untilProvider("judge", isReady)
-			web := feedtest.New(t)
-			web.List(web.Entries("news", 1)...)
-			w.source("news", web.FeedURL(), summarizedBy("dear"), screenedBy("All news"), judgedBy("judge"))
-			w.awaitItem("news", waitsFor("can judge"))
-			becomes(w)
-			w.untilProvider("judge", isReady)
-			w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
-		})
+		}
 	}
 }
 

@@ -4,21 +4,13 @@
 package service
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/believable"
-	"github.com/feed-operator/feed-operator/internal/itemcache"
-	"github.com/feed-operator/feed-operator/internal/lifecycle"
-	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 )
@@ -68,22 +60,4 @@ func (r *Reconciler[T, P, C]) lastCheck(id schedule.Resource, found P, version s
 		last = written.Time
 	}
 	return last
-}
-
-// wakeWaiting has the items looked at again that may wait for a service which was opened, and stand in no line for it: those that stand in no line
-// at all, whatever is cached of them, which may be from before they waited; and, where it is another one now, which may be able to do what it
-// could not do before, all that wait.
-func (r *Reconciler[T, P, C]) wakeWaiting(ctx context.Context, namespace string, another bool) {
-	items, err := itemcache.UnfinishedOf(ctx, r.Client, namespace, itemcache.AnySource)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list waiting items")
-		return
-	}
-	for i := range items {
-		name := client.ObjectKeyFromObject(&items[i])
-		unlined := lifecycle.Next(&items[i], r.Clock.Now()).Action == lifecycle.Summarize && !r.Services.Schedule.Waits(queue.Key(queue.ItemKey, name))
-		if unlined || another && items[i].Status.Reason == v1alpha1.ReasonWaiting {
-			r.Waker.ItemLater(name, 0)
-		}
-	}
 }

@@ -282,9 +282,7 @@ func (r *Reconciler[T, P, C]) runCheck(ctx context.Context, id schedule.Resource
 		return checkResult[P]{parked: true}, err
 	}
 	limit, last := r.kind.pace(found)
-	if opened, another := r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), limit, last); opened {
-		r.wakeWaiting(ctx, found.GetNamespace(), another)
-	}
+	r.Services.MarkReady(id, caller, revision, r.peerOf(found, version), limit, last)
 	stands := checkResult[P]{open: true, requeueAfter: r.nextCheck(id, found), answer: answer}
 	if failed == nil {
 		stands.checkedFor = r.peerOf(found, version)

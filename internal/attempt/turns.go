@@ -43,7 +43,7 @@ func (e *Engine) acquire(ctx context.Context, turn *schedule.Turn, held *tickets
 	}
 	taken, granted := turn.AcquireAll(rank, append(web.Needs(queue.ItemPlaces, item.Namespace, host), resourcesOf(held.first))...)
 	if !granted {
-		return false, e.markWaiting(ctx, item, held.first)
+		return false, e.markWaiting(ctx, turn, item, held)
 	}
 	held.page, held.provider = e.Web.VisitOf(taken, item.Namespace, host), taken[len(taken)-1]
 	return true, nil
@@ -55,17 +55,19 @@ func (e *Engine) acquireProvider(ctx context.Context, turn *schedule.Turn, held 
 	if held.provider == nil {
 		taken, granted := turn.AcquireAll(RankOf(item, e.Clock.Now()), queue.Only(queue.ItemPlaces), resourcesOf(held.first))
 		if !granted {
-			return false, e.markWaiting(ctx, item, held.first)
+			return false, e.markWaiting(ctx, turn, item, held)
 		}
 		held.provider = taken[1]
 	}
 	return true, nil
 }
 
-// markWaiting writes on an item that is parked what it waits for, if that is more than its turn.
-func (e *Engine) markWaiting(ctx context.Context, item *v1alpha1.FeedItem, chain []link) error {
+// markWaiting has an item that is parked wait, too, for a change of the providers that cannot do what it needs first, and writes on it what it waits for, if
+// that is more than its turn.
+func (e *Engine) markWaiting(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, held *tickets) error {
+	turn.Acquire(RankOf(item, e.Clock.Now()), changesOf(held.chain, held.first)...)
 	var reasons []string
-	for _, next := range chain {
+	for _, next := range held.first {
 		because := cmp.Or(next.unavailable, e.Services.PauseReason(next.resource))
 		if because == "" {
 			return nil
@@ -132,6 +134,17 @@ func (e *Engine) providerCalls(ctx context.Context, t *tickets, open *openAttemp
 			}
 		}}, nil
 	}
+}
+
+// changesOf are the changes of the links of a chain that are not among some of them.
+func changesOf(chain, but []link) []schedule.Resource {
+	var changes []schedule.Resource
+	for _, next := range chain {
+		if !slices.ContainsFunc(but, func(other link) bool { return other.resource == next.resource }) {
+			changes = append(changes, schedule.ChangeOf(next.resource))
+		}
+	}
+	return changes
 }
 
 func resourcesOf(chain []link) []schedule.Resource {

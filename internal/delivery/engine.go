@@ -101,6 +101,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
 		case p.waitsForBatch(lifecycle.RowOf(view, p.Destination)):
 			e.Waker.BatchLater(types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}, 0)
+			turn.Acquire(deliveryRank(item), schedule.ChangeOf(p.Resource)) // it may be to send each by itself
 			waitsFor = append(waitsFor, p.closedFor(e.Services)...)
 		default:
 			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)

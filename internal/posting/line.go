@@ -93,12 +93,12 @@ func (l *Line) Unchanged(ctx context.Context, reader client.Reader, known *servi
 // EventsOnly is why a destination gets no posts which gets events of items.
 const EventsOnly = "it gets events of items (spec.webhook.events), so it gets no posts: name another one in the source"
 
-// To finds the way to a destination for posts and notifications. One that gets events gets neither: who waits for it waits in a line of
-// its own, beside that of the events, until its spec is changed.
+// To finds the way to a destination for posts and notifications. One that gets events gets neither: who waits for it waits until its spec
+// is changed.
 func To(ctx context.Context, reader client.Reader, known *services.Services, key types.NamespacedName) (*Line, error) {
 	l, described, err := find(ctx, reader, known, key)
 	if err == nil && described != nil && described.Events() != nil {
-		l.Resource.Name += " for posts"
+		l.Resource = schedule.ChangeOf(l.Resource)
 		l.Publisher, l.Unavailable, l.Refused = nil, EventsOnly, nil
 	}
 	return l, err

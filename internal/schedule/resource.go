@@ -24,11 +24,12 @@ const (
 	KindNetwork     Kind = "network"
 	KindWork        Kind = "work"
 	KindWrites      Kind = "writes"
+	KindChange      Kind = "change"
 )
 
 // Resource is something that is asked for: an AIProvider or a FeedDestination by namespace/name,
 // a host by its name, the network that hosts are reached by, a place among those who work at the same time,
-// or what is written to the API server.
+// what is written to the API server, or a change of one of these.
 type Resource struct {
 	Kind Kind
 	Name string
@@ -49,6 +50,10 @@ func Destination(key types.NamespacedName) Resource {
 
 // Host is where feeds and pages are.
 func Host(name string) Resource { return Resource{Kind: KindHost, Name: name} }
+
+// ChangeOf is a change of a resource, which is never granted. Who cannot use the resource as it is waits for that, in no line of the resource itself, and is
+// woken by WakeAll.
+func ChangeOf(of Resource) Resource { return Resource{Kind: KindChange, Name: of.String()} }
 
 // String returns the resource for logs and messages.
 func (r Resource) String() string { return string(r.Kind) + " " + r.Name }

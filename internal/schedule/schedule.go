@@ -144,14 +144,6 @@ func (s *Schedule) tell(q *request, r *resource) {
 	}
 }
 
-// Waits reports whether a key waits in the line of any resource.
-func (s *Schedule) Waits(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := s.waiters[key]
-	return w != nil && len(w.requests) > 0
-}
-
 // Availability returns the availability of a resource.
 func (s *Schedule) Availability(id Resource) Availability {
 	s.mu.Lock()

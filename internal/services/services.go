@@ -137,17 +137,15 @@ func New(clock clock.PassiveClock, plan *schedule.Schedule, changed func(schedul
 }
 
 // MarkReady opens a service, which was called last at a time: who waits for it may call it. Where another
-// peer is called, or with other credentials than before, what those calls had come to does not count. Opened means that
-// it was not open by this revision until now, and another that it was known by another one before: it may be able to do what it could not
-// do when somebody looked at it last.
+// peer is called, or with other credentials than before, what those calls had come to does not count. Where it was not open by this revision until now,
+// those are woken who could not use it as it was: it may be able to do what it could not do when they looked at it last.
 //
 // Here, in Withhold and in close the schedule changes under the lock, so that they always agree.
-func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) (opened, another bool) {
+func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer string, limit schedule.Limit, last time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(id)
-	another = found.revision != "" && found.revision != revision
-	opened = another || found.caller == nil
+	opened := found.caller == nil || found.revision != revision
 	known := found.caller != nil || found.unavailable != nil
 	replaced := found.peer != "" && found.peer != peer
 	if replaced {
@@ -169,7 +167,9 @@ func (s *Services) MarkReady(id schedule.Resource, caller any, revision, peer st
 	if !known && s.Schedule.Availability(id).Remaining(s.clock.Now()) > 0 {
 		s.Schedule.WakeAll(id) // as long as nobody knew of it, it was waited for alone
 	}
-	return opened, another
+	if opened {
+		s.Schedule.WakeAll(schedule.ChangeOf(id))
+	}
 }
 
 // Withhold has nobody call a service until MarkReady, as if nothing were known of it yet: its object asks for something else than
@@ -242,7 +242,7 @@ func (s *Services) close(id schedule.Resource, revision string, why Unavailabili
 	found.caller, found.revision, found.unavailable, found.withheld = nil, revision, &why, false
 	s.Schedule.SetAvailability(id, schedule.Availability{State: schedule.StateDown})
 	if news { // who waits fails now, or says what it waits for
-		s.Schedule.WakeAll(id)
+		s.wakeAll(id)
 	}
 }
 
@@ -267,8 +267,14 @@ func (s *Services) forget(id schedule.Resource) {
 	delete(s.known, id)
 	s.Schedule.Remove(id)
 	if was {
-		s.Schedule.WakeAll(id)
+		s.wakeAll(id)
 	}
+}
+
+// wakeAll wakes those who wait for a service, and those who could not use it as it was.
+func (s *Services) wakeAll(id schedule.Resource) {
+	s.Schedule.WakeAll(id)
+	s.Schedule.WakeAll(schedule.ChangeOf(id))
 }
 
 // Availability is what is to be remembered of a service: how it stands, or stood before it was

@@ -27,9 +27,15 @@ func TestAServiceIsNotCalledAsItWasDescribedBefore(t *testing.T) {
 	plan := schedule.New(clock, func(key string) { woken = append(woken, key) }, nil)
 	known := services.New(clock, plan, func(schedule.Resource, bool) {})
 	plan.Open()
-	ready := func(revision string) bool {
-		opened, _ := known.MarkReady(press, "caller of "+revision, revision, "peer", schedule.Limit{Concurrent: 2}, time.Time{})
-		return opened
+	const cannot = "cannot use it as it is"
+	waits := plan.Enter(cannot)
+	waits.Acquire(schedule.Rank{}, schedule.ChangeOf(press))
+	waits.Leave()
+	ready := func(revision string) (told bool) {
+		known.MarkReady(press, "caller of "+revision, revision, "peer", schedule.Limit{Concurrent: 2}, time.Time{})
+		told = slices.Contains(woken, cannot)
+		woken = slices.DeleteFunc(woken, func(key string) bool { return key == cannot })
+		return told
 	}
 	ask := func(key string) *schedule.Ticket {
 		turn := plan.Enter(key)
