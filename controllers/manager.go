@@ -171,12 +171,13 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := watchKinds(ctx, manager, recordable); err != nil {
 		return err
 	}
+	whole := recordable.Whole(manager.GetClient())
 	before := &postmemory.Memories{
-		Clock: options.Clock, Client: manager.GetClient(), Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
+		Clock: options.Clock, Client: whole, Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
 		Most: cmp.Or(options.PostsInMemory, postmemory.MostPosts),
 	}
-	client := itemwrites.Watch(manager.GetClient(), taken)
+	client := itemwrites.Watch(whole, taken)
 	written := &results.Results{
 		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Recordable: recordable, Services: known,
 		Recorder: manager.GetEventRecorder(component), Stream: stream, Waker: waker,
@@ -210,7 +211,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	sources := &feedsource.Reconciler{
 		Clock:    options.Clock,
-		Client:   manager.GetClient(),
+		Client:   whole,
 		Live:     manager.GetAPIReader(),
 		Writes:   taken,
 		Recorder: manager.GetEventRecorder(component),

@@ -4,9 +4,12 @@
 package controllers_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -209,4 +212,143 @@ func (w *world) untilDropped(status string) {
 		}
 		return errors.Join(errors.New("the field is known"), err)
 	})
+}
+
+// R1.8, R4.2: the CRDs are replaced by older ones while the operator runs. What was posted is not written without the posts, so nothing is posted again, also
+// not for a source that is applied anew and after a restart.
+func TestPostsOutliveACRDThatDoesNotKnowThem(t *testing.T) {
+	t.Parallel()
+	portion.Whole(t, "it starts an API server of its own")
+	const n = 3
+	api := apitest.StartOlder(t, nil)
+	w := newWorld(t, at(api))
+	press := w.mastodon()
+	w.openDestination("press", press.URL)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", n)...)
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.awaitItems("news", allProcessed(n))
+	api.Install(t, apitest.Without{"FeedMemory": {"posted"}})
+	outdated := func(source *v1alpha1.FeedSource) error {
+		return isOutdated(source.Status.Conditions, "feedmemories.feeds.feed-operator.io", "posted")
+	}
+	w.untilSourceIn(time.Minute, "news", outdated)
+	w.clock.Step(10 * time.Minute)
+	w.untilSource("news", outdated)
+	api.Install(t, nil)
+	w.untilSourceIn(time.Minute, "news", isReadySource)
+	await(t, func() error {
+		var memories v1alpha1.FeedMemoryList
+		if err := w.client.List(t.Context(), &memories, client.InNamespace(w.namespace)); err != nil {
+			return err
+		}
+		for i := range memories.Items {
+			if kept := memories.Items[i].Posted; kept != nil && kept.Posts == n {
+				return nil
+			}
+		}
+		w.clock.Step(time.Second)
+		return errors.New("the posts are not written")
+	})
+	w.remove("news")
+	w.restart()
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.minutesPass(5, "news", allSkipped(n, "press"))
+	posts(t, press, n)
+}
+
+// R3.14: the CRDs are replaced by older ones while a summary is made. It is kept until it can be written, and not made again.
+func TestASummaryOutlivesACRDThatDoesNotKnowIt(t *testing.T) {
+	t.Parallel()
+	portion.Whole(t, "it starts an API server of its own")
+	api := apitest.StartOlder(t, nil)
+	w := newWorld(t, at(api))
+	gemini := w.gemini("gemini")
+	w.untilProvider("gemini", isReady)
+	goOn, asked := make(chan struct{}), make(chan struct{}, 1)
+	gemini.OnCall(func(geminitest.Call) (geminitest.Answer, bool) {
+		asked <- struct{}{}
+		<-goOn
+		return geminitest.Answer{}, false
+	})
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	w.source("news", web.FeedURL(), summarizedBy("gemini"))
+	<-asked
+	api.Install(t, apitest.Without{"FeedItem": {"status.summary"}})
+	w.untilDropped(`{"summary":{"text":"x"}}`)
+	close(goOn)
+	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+		return isOutdated(source.Status.Conditions, "feeditems.feeds.feed-operator.io", "status.summary")
+	})
+	w.lookAtAll("news")
+	w.clock.Step(2 * time.Minute)
+	api.Install(t, nil)
+	w.untilSourceIn(time.Minute, "news", isReadySource)
+	w.minutesPass(15, "news", allProcessed(1))
+	if got := len(gemini.Calls()); got != 1 {
+		t.Errorf("%d calls for one summary", got)
+	}
+}
+
+// R2.8: the CRDs are replaced by older ones while there is nothing to write. That is noticed within minutes, and so is that they are as they should be.
+func TestOlderCRDsAreNoticedWhileNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	portion.Whole(t, "it starts an API server of its own")
+	api := apitest.StartOlder(t, nil)
+	w := newWorld(t, at(api))
+	w.provider("local", func(*v1alpha1.AIProvider) {})
+	w.untilProvider("local", isReady)
+	minutes := 0
+	until := func(check func(*v1alpha1.AIProvider) error) func(*v1alpha1.AIProvider) error {
+		return func(p *v1alpha1.AIProvider) error {
+			if err := check(p); err != nil {
+				w.clock.Step(time.Minute)
+				minutes++
+				return fmt.Errorf("after %d minutes: %w", minutes, err)
+			}
+			return nil
+		}
+	}
+	api.Install(t, apitest.Without{"AIProvider": {"status.tokensToday"}})
+	w.untilProvider("local", until(func(p *v1alpha1.AIProvider) error {
+		return isOutdated(p.Status.Conditions, "aiproviders.feeds.feed-operator.io", "status.tokensToday")
+	}))
+	api.Install(t, nil)
+	w.untilProvider("local", until(isReady))
+}
+
+// R3.14: something of the cluster takes out of statuses what is written. The model is not called again for it, and what it has said is written in the end.
+func TestASummaryThatIsTakenOutOfItsStatusIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gemini := w.gemini("gemini")
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	var taken atomic.Int32
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/feeditems/") {
+			return nil
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil && strings.Contains(string(body), `"summary"`) {
+			taken.Add(1)
+			body = []byte(`{}`)
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		return nil
+	})
+	w.source("news", web.FeedURL(), summarizedBy("gemini"))
+	await(t, func() error {
+		if taken.Load() < 4 {
+			w.clock.Step(time.Second)
+			return errNotYet
+		}
+		return nil
+	})
+	w.faults.on(nil)
+	w.minutesPass(15, "news", allProcessed(1))
+	if got := len(gemini.Calls()); got != 1 {
+		t.Errorf("%d calls for one summary", got)
+	}
 }

@@ -107,7 +107,7 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 		r.Deliveries.QueueForDestination(turn, cached)
 		return result, nil
 	}
-	if r.Recordable.Why(crdcheck.KindItem) != "" { // its source says why, and it comes back when that is over
+	if r.Recordable.Why(crdcheck.KindItem, crdcheck.KindMemory) != "" { // its source says why, and it comes back when that is over
 		return ctrl.Result{}, nil
 	}
 	source, err := itemcache.SourceOf(ctx, r.Client, cached)

@@ -45,15 +45,19 @@ const (
 	KindDestination = "FeedDestination"
 )
 
-// checkKinds is how often the API server is asked about its kinds while they are outdated, or could not be read.
-const checkKinds = time.Minute
+// checkKinds is how often the API server is asked about its kinds while they are outdated, or could not be read, and recheckKinds while all is well: somebody
+// may replace them by older ones, and what is read then lacks what was written.
+const (
+	checkKinds   = time.Minute
+	recheckKinds = 5 * time.Minute
+)
 
 // Checker knows whether the API server keeps what the operator writes. Where its CustomResourceDefinitions are older than
 // the operator, it drops fields without an error: a claim without its end, a result without its post. So nothing is begun
 // of which the traces would be lost, until the CustomResourceDefinitions are updated.
 //
-// It asks for what the API server publishes of its kinds at the start, and then only while something is wrong. Claims are
-// written so that they fail where a field would be dropped (validationOf): that shows what has changed since.
+// It asks for what the API server publishes of its kinds at the start, and then every few minutes. What must not lose a field is written so that it fails
+// where one would be dropped (record.Claim, Whole): that shows at once what has changed since.
 type Checker struct {
 	clock clock.Clock
 	log   logr.Logger
@@ -216,12 +220,12 @@ func (r *Checker) Start(ctx context.Context) error {
 			before = now
 			r.WakeAll(ctx)
 		}
-		var again <-chan time.Time
+		wait := recheckKinds
 		if len(before) > 0 || r.unread {
-			again = r.clock.After(checkKinds)
+			wait = checkKinds
 		}
 		select {
-		case <-again:
+		case <-r.clock.After(wait):
 			r.Check(ctx)
 		case <-r.suspected: // that is known already, and to be told; the API server is asked in a minute
 		case <-ctx.Done():

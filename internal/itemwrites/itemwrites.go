@@ -203,9 +203,8 @@ func refusing(until time.Time) schedule.Availability {
 // the code. Errors of etcd begin with "etcdserver:" (api/v3rpc/rpctypes).
 func ExtentOf(err error) writes.Extent {
 	var answer apierrors.APIStatus
-	_, dropped := errors.AsType[*record.DroppedError](err)
 	switch text := err.Error(); {
-	case dropped:
+	case record.IsIncomplete(err):
 		return writes.Object
 	case record.Denied.MatchString(text): // whatever reason it gives: that of most policies is "Invalid"
 		return writes.Namespace

@@ -4,7 +4,9 @@
 package record
 
 import (
+	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,12 +37,68 @@ func AsDropped(err error) error {
 	return err
 }
 
+// ChangedError means that the API server has taken a write, and holds something else: a webhook or a policy of the cluster has changed it.
+type ChangedError struct{ Fields []string }
+
+func (e *ChangedError) Error() string {
+	return "the API server has accepted the status and holds another " + strings.Join(e.Fields, ", ") +
+		". Most likely a mutating webhook or a policy of the cluster changes FeedItems: exempt the status subresource"
+}
+
+// IsIncomplete reports whether the API server would not keep all of what was written, or does not.
+func IsIncomplete(err error) bool {
+	_, dropped := errors.AsType[*DroppedError](err)
+	_, changed := errors.AsType[*ChangedError](err)
+	return dropped || changed
+}
+
+// essence is what of the status of an item decides what is done next. Where it is not kept, a call would be made again at once.
+type essence struct {
+	phase      v1alpha1.Phase
+	summarized bool
+	retries    bool
+	announced  []string
+}
+
+func essenceOf(object client.Object) (e essence) {
+	item, is := object.(*v1alpha1.FeedItem)
+	if !is {
+		return e
+	}
+	e = essence{phase: item.Status.Phase, summarized: item.Status.Summary != nil, retries: item.Status.NextRetryTime != nil}
+	for i := range item.Status.Deliveries {
+		if row := &item.Status.Deliveries[i]; lifecycle.Announced(row) {
+			e.announced = append(e.announced, row.Destination)
+		}
+	}
+	return e
+}
+
+// keptIn returns an error where an object as the API server holds it is not what was written.
+func (e essence) keptIn(held client.Object) error {
+	is, changed := essenceOf(held), []string(nil)
+	for field, same := range map[string]bool{
+		"status.phase": e.phase == is.phase, "status.summary": e.summarized == is.summarized, "status.nextRetryTime": e.retries == is.retries,
+		"status.deliveries": slices.Equal(e.announced, is.announced),
+	} {
+		if !same {
+			changed = append(changed, field)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	slices.Sort(changed)
+	return &ChangedError{changed}
+}
+
 // validationOf is what the API server is to do with a status of which it does not know a field. One that announces a call
-// is kept whole or refused, or the call would leave no trace. A result is better kept without a field than not at all.
+// is kept whole or refused, or the call would leave no trace; so is a summary, which would be made again. Another result is better kept without a field
+// than not at all.
 func validationOf(before, after client.Object) client.FieldValidation {
 	was, isItem := before.(*v1alpha1.FeedItem)
 	is, still := after.(*v1alpha1.FeedItem)
-	if isItem && still && lifecycle.Announces(was, is) {
+	if isItem && still && (lifecycle.Announces(was, is) || was.Status.Summary == nil && is.Status.Summary != nil) {
 		return metav1.FieldValidationStrict
 	}
 	return metav1.FieldValidationWarn

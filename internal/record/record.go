@@ -35,13 +35,17 @@ const TriesInPlace = 8
 
 // Claim writes a status that change makes of a live object; where change returns false, nothing is
 // written. When the object has changed since it was read, the claim is lost (a Conflict), and so
-// is the right to act; nor is there one where the API server would not keep the whole claim (a droppedError).
+// is the right to act; nor is there one where the API server would not keep the whole claim (a DroppedError), or holds something else (a ChangedError).
 func Claim[T client.Object](ctx context.Context, c client.Client, live T, change func(T) bool) error {
 	before, _ := live.DeepCopyObject().(T)
 	if !change(live) || apiequality.Semantic.DeepEqual(statusOf(before), statusOf(live)) {
 		return nil
 	}
-	return AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before), before}, validationOf(before, live)))
+	written := essenceOf(live)
+	if err := AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before), before}, validationOf(before, live))); err != nil {
+		return err
+	}
+	return written.keptIn(live)
 }
 
 // from makes a patch of what has changed since, which is refused where somebody else has changed the object meanwhile.
@@ -145,7 +149,7 @@ func WriteTrying[T any, P Pointer[T]](ctx context.Context, c client.Client, live
 // permanent returns an error that a retry does not help with, and nil for the others.
 func permanent(err error) error {
 	var answer apierrors.APIStatus
-	if _, dropped := errors.AsType[*DroppedError](err); dropped {
+	if IsIncomplete(err) {
 		return err
 	}
 	switch {
