@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/conditions"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/mastodontest"
@@ -181,4 +182,38 @@ func TestAnArticleIsNotGivenUpBeforeTheReplacedKeyIsTried(t *testing.T) {
 		t.Errorf("summarized by %s after %d calls of the first, given up %d times", by, calls.Load(), givenUp.Load())
 	}
 	w.untilProvider("first", isReady)
+}
+
+// R3.8, R3.12, R5.1: the operator may not read Secrets any more. What needs one says so, from the start on, and so does what waits for it; once it may, all
+// goes on.
+func TestWhatASecretIsNeededForSaysThatItMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	press := w.mastodon()
+	w.openDestination("press", press.URL)
+	w.stop()
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if !strings.Contains(r.URL.Path, "/secrets/") {
+			return nil
+		}
+		return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "secrets is forbidden"}
+	})
+	w.start()
+	w.untilDestination("press", func(described *v1alpha1.FeedDestination) error {
+		if err := isClosed(v1alpha1.ReasonCredentialsMissing)(described); err != nil {
+			return err
+		}
+		if said := conditions.Ready(described.Status.Conditions).Message; !strings.Contains(said, "may not be read by the operator") {
+			return errors.New(said)
+		}
+		return nil
+	})
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 1)...)
+	w.source("news", web.FeedURL(), postsTo("press"))
+	w.awaitItem("news", waitsFor("may not be read by the operator"))
+	w.faults.on(nil)
+	w.clock.Step(30 * time.Second)
+	w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+	posts(t, press, 1)
 }

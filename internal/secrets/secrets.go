@@ -62,6 +62,8 @@ func secretOf(ctx context.Context, live Reader, namespace string, ref v1alpha1.S
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, &Unusable{ref.Name, "does not exist in this namespace"}
+	case apierrors.IsForbidden(err):
+		return nil, &Unusable{ref.Name, "may not be read by the operator: allow its service account to get Secrets in this namespace"}
 	case err != nil:
 		return nil, err
 	case secret.Type == corev1.SecretTypeServiceAccountToken:
