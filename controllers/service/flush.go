@@ -38,6 +38,6 @@ func (l *FinalCounters) write(ctx context.Context, id schedule.Resource) {
 		l.Providers.flush(ctx, id, queue.Named(id.Name))
 	case schedule.KindDestination:
 		l.Destinations.flush(ctx, id, queue.Named(id.Name))
-	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites:
+	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites, schedule.KindChange:
 	}
 }
