@@ -249,3 +249,27 @@ func TestAnUncertainItemThatIsRetriedGoesInABatch(t *testing.T) {
 		t.Errorf("%d records, %+v", records, row)
 	}
 }
+
+// R3.12, R4.4: an item is in a batch that fails, and was looked at. Its destination is deleted, and made again as one that sends each by itself: the item
+// says the first, and is sent after the second.
+func TestAnItemOfABatchGoesOnWhenItsDestinationIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	heal := answering(server, http.StatusServiceUnavailable)
+	w.batches(1, server, inBatches(1, time.Hour))
+	w.untilBatchFailed(1)
+	w.restart()
+	w.lookAtItems("news")
+	gone := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}
+	if err := w.client.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitItem("news", waitsFor("does not exist"))
+	heal()
+	w.webhookTo("ops", server.URL)
+	w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+	if got := len(server.Taken()); got != 1 {
+		t.Errorf("%d posts", got)
+	}
+}

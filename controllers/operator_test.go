@@ -38,6 +38,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/destination/mastodon"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
@@ -224,6 +225,7 @@ func (w *world) start() {
 		w.reaches(reaching)
 	}
 	reaching.Wrap(w.faults.wrap)
+	reaching.Wrap(crdcheck.WrapTransport)
 	reaching.Wrap(counted.WrapTransport)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme: apitest.Scheme(),

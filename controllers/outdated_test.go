@@ -4,12 +4,9 @@
 package controllers_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -316,39 +313,4 @@ func TestOlderCRDsAreNoticedWhileNothingIsWritten(t *testing.T) {
 	}))
 	api.Install(t, nil)
 	w.untilProvider("local", until(isReady))
-}
-
-// R3.14: something of the cluster takes out of statuses what is written. The model is not called again for it, and what it has said is written in the end.
-func TestASummaryThatIsTakenOutOfItsStatusIsNotMadeAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	gemini := w.gemini("gemini")
-	web := feedtest.New(t)
-	web.List(web.Entries("news", 1)...)
-	var taken atomic.Int32
-	w.faults.on(func(r *http.Request) *metav1.Status {
-		if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/feeditems/") {
-			return nil
-		}
-		body, err := io.ReadAll(r.Body)
-		if err == nil && strings.Contains(string(body), `"summary"`) {
-			taken.Add(1)
-			body = []byte(`{}`)
-		}
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		return nil
-	})
-	w.source("news", web.FeedURL(), summarizedBy("gemini"))
-	await(t, func() error {
-		if taken.Load() < 4 {
-			w.clock.Step(time.Second)
-			return errNotYet
-		}
-		return nil
-	})
-	w.faults.on(nil)
-	w.minutesPass(15, "news", allProcessed(1))
-	if got := len(gemini.Calls()); got != 1 {
-		t.Errorf("%d calls for one summary", got)
-	}
 }

@@ -217,3 +217,49 @@ func TestWhatASecretIsNeededForSaysThatItMayNotBeRead(t *testing.T) {
 	w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 	posts(t, press, 1)
 }
+
+// R3.8: the operator may not read Secrets for a while. What had refused the credentials, or was gone, is not asked again for that.
+func TestWhatHasRefusedIsNotAskedAgainWhenItsSecretMayBeReadAgain(t *testing.T) {
+	t.Parallel()
+	for code, reason := range map[int]string{http.StatusUnauthorized: v1alpha1.ReasonCredentialsRefused, http.StatusGone: v1alpha1.ReasonEndpointGone} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var reads atomic.Int32
+			var forbidden atomic.Bool
+			w.faults.on(func(r *http.Request) *metav1.Status {
+				if !strings.Contains(r.URL.Path, "/secrets/") {
+					return nil
+				}
+				if reads.Add(1); !forbidden.Load() {
+					return nil
+				}
+				return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "secrets is forbidden"}
+			})
+			server := w.webhook()
+			answering(server, code)
+			w.secretOf("ops", map[string]string{"token": hookToken})
+			w.webhookTo("ops", server.URL, withSecret("ops"))
+			web := feedtest.New(t)
+			web.List(web.Entries("news", 1)...)
+			w.source("news", web.FeedURL(), postsTo("ops"))
+			w.untilDestination("ops", isClosed(reason))
+			before := server.Requests()
+			for _, may := range []bool{false, true, false, true} {
+				forbidden.Store(!may)
+				since := reads.Load()
+				await(t, func() error {
+					if reads.Load() < since+3 {
+						w.clock.Step(30 * time.Second)
+						return errNotYet
+					}
+					return nil
+				})
+				w.untilDestination("ops", isClosed(reason))
+			}
+			if got := server.Requests() - before; got != 0 {
+				t.Errorf("%d requests more", got)
+			}
+		})
+	}
+}

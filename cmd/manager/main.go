@@ -27,6 +27,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
+	"github.com/feed-operator/feed-operator/internal/crdcheck"
 	"github.com/feed-operator/feed-operator/internal/metrics"
 	"github.com/feed-operator/feed-operator/internal/outbound"
 	"github.com/feed-operator/feed-operator/internal/pdftext"
@@ -66,6 +67,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	now := apiclock.New(clock.RealClock{})
 	restConfig.Wrap(now.Wrap)
+	restConfig.Wrap(crdcheck.WrapTransport)
 	counted := metrics.New()
 	restConfig.Wrap(counted.WrapTransport)
 	manager, shared, err := newManager(restConfig, flags)

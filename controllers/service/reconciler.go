@@ -198,6 +198,9 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 	}
 	credentials, version, err := r.kind.credentials(ctx, r.Live, found)
 	if unusable, ok := errors.AsType[*secrets.Unusable](err); ok {
+		if stands, closed := r.staysClosedUnread(id, found, unusable); closed {
+			return stands, nil
+		}
 		r.Services.MarkUnavailable(id, "", services.Unavailability{Because: unusable.Error()})
 		return checkResult[P]{
 			readiness:    conditions.Readiness{Reason: v1alpha1.ReasonCredentialsMissing, Message: unusable.Error(), Stalled: true},
@@ -231,6 +234,15 @@ func (r *Reconciler[T, P, C]) evaluate(ctx context.Context, turn *schedule.Turn,
 		return checkResult[P]{parked: !same || caller == nil, open: true, requeueAfter: r.nextCheck(id, found)}, nil
 	}
 	return r.runCheck(ctx, id, found, fresh, revision, version)
+}
+
+// staysClosedUnread is staysClosed for a service whose Secret may not be read: what was refused, or has ended for good, is not asked again for that.
+func (r *Reconciler[T, P, C]) staysClosedUnread(id schedule.Resource, found P, unusable *secrets.Unusable) (stands checkResult[P], closed bool) {
+	_, current, why, _ := r.Services.Lookup(id)
+	if !unusable.Forbidden || why == nil || !services.IsOf(current, found) {
+		return stands, false
+	}
+	return r.staysClosed(found, why, current, services.CredentialsIn(current, found))
 }
 
 // staysClosed reports for a service that is closed as it is described now whether it is not asked again yet, and how it stands.

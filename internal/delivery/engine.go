@@ -79,7 +79,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 	held := false
 	for _, p := range due {
 		if p.InBatch(item.UID) { // which goes on with it
-			e.Waker.BatchLater(types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}, 0)
+			e.waitForBatch(turn, item, p)
 			continue
 		}
 		stays := p.Refused != nil && !dueByItself(item, p.Destination, e.Clock.Now()) // it was released
@@ -100,8 +100,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 			held = true
 			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
 		case p.waitsForBatch(lifecycle.RowOf(view, p.Destination)):
-			e.Waker.BatchLater(types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}, 0)
-			turn.Acquire(deliveryRank(item), schedule.ChangeOf(p.Resource)) // it may be to send each by itself
+			e.waitForBatch(turn, item, p)
 			waitsFor = append(waitsFor, p.closedFor(e.Services)...)
 		default:
 			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
@@ -128,6 +127,13 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 		again = requeueSoon(again)
 	}
 	return again, e.Results.MarkWaitingFor(ctx, item, waitsFor)
+}
+
+// waitForBatch has an item wait for a batch to be sent; and for a change of the destination, which may be to send each by itself, or be deleted with its batches.
+func (e *Engine) waitForBatch(turn *schedule.Turn, item *v1alpha1.FeedItem, p *post) {
+	key := types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}
+	e.Waker.BatchLater(key, 0)
+	turn.Acquire(deliveryRank(item), schedule.ChangeOf(schedule.Destination(key)))
 }
 
 // closedFor returns why a destination is not called for long; nothing where it is, or may be soon.

@@ -57,7 +57,14 @@ type essence struct {
 	phase      v1alpha1.Phase
 	summarized bool
 	retries    bool
-	announced  []string
+	deliveries []delivery
+	notices    []string // where notifications are to go
+}
+
+type delivery struct {
+	destination string
+	state       v1alpha1.DeliveryState
+	announced   bool
 }
 
 func essenceOf(object client.Object) (e essence) {
@@ -67,9 +74,11 @@ func essenceOf(object client.Object) (e essence) {
 	}
 	e = essence{phase: item.Status.Phase, summarized: item.Status.Summary != nil, retries: item.Status.NextRetryTime != nil}
 	for i := range item.Status.Deliveries {
-		if row := &item.Status.Deliveries[i]; lifecycle.Announced(row) {
-			e.announced = append(e.announced, row.Destination)
-		}
+		row := &item.Status.Deliveries[i]
+		e.deliveries = append(e.deliveries, delivery{row.Destination, row.State, lifecycle.Announced(row)})
+	}
+	for i := range item.Status.Notifications {
+		e.notices = append(e.notices, item.Status.Notifications[i].Destination)
 	}
 	return e
 }
@@ -79,7 +88,7 @@ func (e essence) keptIn(held client.Object) error {
 	is, changed := essenceOf(held), []string(nil)
 	for field, same := range map[string]bool{
 		"status.phase": e.phase == is.phase, "status.summary": e.summarized == is.summarized, "status.nextRetryTime": e.retries == is.retries,
-		"status.deliveries": slices.Equal(e.announced, is.announced),
+		"status.deliveries": slices.Equal(e.deliveries, is.deliveries), "status.notifications": slices.Equal(e.notices, is.notices),
 	} {
 		if !same {
 			changed = append(changed, field)

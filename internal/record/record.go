@@ -35,7 +35,8 @@ const TriesInPlace = 8
 
 // Claim writes a status that change makes of a live object; where change returns false, nothing is
 // written. When the object has changed since it was read, the claim is lost (a Conflict), and so
-// is the right to act; nor is there one where the API server would not keep the whole claim (a DroppedError), or holds something else (a ChangedError).
+// is the right to act; nor is there one where the API server would not keep the whole claim (a DroppedError), or has made something else of it (a ChangedError):
+// then the status is as it was before, as far as the API server takes that.
 func Claim[T client.Object](ctx context.Context, c client.Client, live T, change func(T) bool) error {
 	before, _ := live.DeepCopyObject().(T)
 	if !change(live) || apiequality.Semantic.DeepEqual(statusOf(before), statusOf(live)) {
@@ -45,7 +46,22 @@ func Claim[T client.Object](ctx context.Context, c client.Client, live T, change
 	if err := AsDropped(c.Status().Patch(ctx, live, statusPatch{from(before), before}, validationOf(before, live))); err != nil {
 		return err
 	}
-	return written.keptIn(live)
+	changed := written.keptIn(live)
+	if changed == nil {
+		return nil
+	}
+	// What is there would be taken for what was written: a phase without the summary that belongs to it.
+	return errors.Join(changed, putBack(ctx, c, live, before))
+}
+
+// putBack writes the status that an object had before.
+func putBack(ctx context.Context, c client.Client, held, before client.Object) error {
+	restored, _ := before.DeepCopyObject().(client.Object)
+	restored.SetResourceVersion(held.GetResourceVersion())
+	if apiequality.Semantic.DeepEqual(statusOf(held), statusOf(restored)) {
+		return nil
+	}
+	return c.Status().Patch(ctx, restored, statusPatch{from(held), held})
 }
 
 // from makes a patch of what has changed since, which is refused where somebody else has changed the object meanwhile.

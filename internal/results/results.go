@@ -17,9 +17,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
+	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
+	"github.com/feed-operator/feed-operator/internal/writes"
 )
 
 // Result is what is known of an item and is to be written on it: it has cost money, or others see it already. It is
@@ -53,13 +55,18 @@ func (a *attemptResult) Write(ctx context.Context, item *v1alpha1.FeedItem, trie
 		outcome.Intents = nil // what was paid for is written down all the same, and nothing is posted
 		settled, err = a.settle(ctx, item, outcome, tries)
 	}
-	if apierrors.IsInvalid(err) { // else it would be worked out, and refused, for ever
+	if err != nil && neverTaken(err) { // else it would be worked out, and refused, for ever
 		refused := failure.New(v1alpha1.CategoryValidation, failure.TypeUnsupported, "The API server refuses the result: "+err.Error())
 		outcome = Failed(item, refused, v1alpha1.StageSummarize, "", v1alpha1.ReasonInvalidContent, a.results.Now())
 		outcome.Began, outcome.RetryRequests = a.outcome.Began, a.outcome.RetryRequests
 		settled, err = a.settle(ctx, item, outcome, tries)
 	}
 	return settled, err
+}
+
+// neverTaken reports whether an API server has refused a result for what it is, such as for its size: also another time, and whoever comes with it.
+func neverTaken(err error) bool {
+	return itemwrites.ExtentOf(err) == writes.Object && !itemwrites.WorthKeeping(err) && !apierrors.IsNotFound(err)
 }
 
 // settle writes an outcome, and reports it. It returns the item, or nil if the outcome does not belong on it any more.

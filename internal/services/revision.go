@@ -21,6 +21,11 @@ func IsOf(revision string, object metav1.Object) bool {
 	return strings.HasPrefix(revision, madeFor(object))
 }
 
+// CredentialsIn is the version of the credentials in a revision of an object.
+func CredentialsIn(revision string, object metav1.Object) string {
+	return strings.TrimPrefix(revision, madeFor(object))
+}
+
 func madeFor(object metav1.Object) string {
 	return fmt.Sprintf("%s/%d/", object.GetUID(), object.GetGeneration())
 }
