@@ -131,8 +131,8 @@ var claimMutations = []mutation{
 	{
 		breaks: "an intent is written though a field of it would be dropped",
 		file:   "internal/record/dropped.go",
-		old:    "if isItem && still && lifecycle.Announces(was, is) {",
-		now:    "if isItem && still && !lifecycle.Announces(was, is) {",
+		old:    "(lifecycle.Announces(was, is) ||",
+		now:    "(false && lifecycle.Announces(was, is) ||",
 		tests:  []string{"TestAnIntentMayLoseNoField"},
 	},
 	{

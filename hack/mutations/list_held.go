@@ -84,8 +84,8 @@ var heldMutations = []mutation{
 	{
 		breaks: "an item whose result is refused for good is worked on for ever",
 		file:   "internal/results/results.go",
-		old:    "if apierrors.IsInvalid(err) {",
-		now:    "if apierrors.IsInvalid(err) && false {",
+		old:    "if err != nil && neverTaken(err) {",
+		now:    "if err != nil && neverTaken(err) && false {",
 		in:     "controllers",
 		tests:  []string{"TestAResultThatIsRefusedEndsTheItem"},
 	},
