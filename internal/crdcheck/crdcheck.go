@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package crdcheck finds out whether the API server's CustomResourceDefinitions are those of this version, and reports what is not to be begun while
-// they are not.
+// they are not. Its client writes whole what must not lose a field, and its transport takes only the API server's own word for that an object is not there.
 //
 // It knows the kinds and what the API server publishes of them. It must never know what the operator does with an object.
 package crdcheck
