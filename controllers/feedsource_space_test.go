@@ -118,6 +118,27 @@ func TestAQuotaThatIsUsedUpIsSaidAndLosesNothing(t *testing.T) {
 	w.untilItems("news", hasItems(0)) // all of them are remembered
 }
 
+// R1.10: a quota that leaves no room for what is remembered is said as that, and nothing is lost or made twice meanwhile.
+func TestAQuotaThatLeavesNoRoomForTheMemoryIsSaid(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	w := newWorld(t)
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/feedmemories") {
+			return nil
+		}
+		return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+			Message: `feedmemories.feeds.feed-operator.io "news" is forbidden: exceeded quota: small, requested: count/feedmemories.feeds.feed-operator.io=1`}
+	})
+	web.List(web.Entries("much", 2)...)
+	w.source("news", web.FeedURL())
+	w.untilSource("news", saysOf(v1alpha1.ReasonQuotaExceeded, "no room for the FeedMemory", "Raise the quota of feedmemories", "exceeded quota: small"))
+	w.faults.on(nil)
+	w.clock.Step(30 * time.Minute)
+	w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
+	w.untilItems("news", allProcessed(2))
+}
+
 // R1.10: a database that is full, or was when the entries came, is said on the source as soon as that can be written; and
 // is not asked sooner than the feed is polled anyway.
 func TestAFullDatabaseIsSaid(t *testing.T) {

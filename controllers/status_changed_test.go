@@ -24,13 +24,18 @@ import (
 )
 
 // takeOut has something of the cluster take a field out of the status in the patches of items, or all of it, as a mutating webhook may, as long as
-// on says so. It returns how often that was done.
+// on says so. It returns how often that was done. After each time the API server is busy for a moment.
 func (w *world) takeOut(field string, on func() bool) *atomic.Int32 {
-	taken := &atomic.Int32{}
+	taken, busy := &atomic.Int32{}, &atomic.Bool{}
 	w.faults.on(func(r *http.Request) *metav1.Status {
 		if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/feeditems/") {
 			return nil
 		}
+		if busy.CompareAndSwap(true, false) {
+			return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}
+		}
+		before := taken.Load()
+		defer func() { busy.Store(taken.Load() > before) }()
 		body, err := io.ReadAll(r.Body)
 		var patch map[string]map[string]any
 		if err == nil && json.Unmarshal(body, &patch) == nil && on() && patch["status"] != nil {

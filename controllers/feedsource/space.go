@@ -68,6 +68,9 @@ func notCreated(err error, waiting int, next time.Time) conditions.Readiness {
 	case said.Reason == v1alpha1.ReasonStorageFull:
 		said.Message = "The feed was read, but the database of the cluster (etcd) is full: " + waits +
 			". Nothing in the cluster can be written until whoever runs it makes room in etcd: " + masked
+	case said.Reason == v1alpha1.ReasonQuotaExceeded && strings.Contains(err.Error(), "feedmemories."+v1alpha1.GroupVersion.Group):
+		said.Message = "The feed was read, but a ResourceQuota of the namespace leaves no room for the FeedMemory that says what was seen of it. " +
+			"Raise the quota of feedmemories; that is tried next at " + then + ": " + masked
 	case said.Reason == v1alpha1.ReasonQuotaExceeded:
 		said.Message = "The feed was read, but a ResourceQuota of the namespace is used up: " + waits +
 			". Raise the quota, or lower spec.retention.keepMost and spec.retention.processed so that fewer finished items are kept: " + masked

@@ -79,7 +79,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 	held := false
 	for _, p := range due {
 		if p.InBatch(item.UID) { // which goes on with it
-			e.waitForBatch(turn, item, p)
+			p.waitForBatch(turn, e.Waker, item)
 			continue
 		}
 		stays := p.Refused != nil && !dueByItself(item, p.Destination, e.Clock.Now()) // it was released
@@ -100,7 +100,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 			held = true
 			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
 		case p.waitsForBatch(lifecycle.RowOf(view, p.Destination)):
-			e.waitForBatch(turn, item, p)
+			p.waitForBatch(turn, e.Waker, item)
 			waitsFor = append(waitsFor, p.closedFor(e.Services)...)
 		default:
 			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
@@ -130,9 +130,9 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 }
 
 // waitForBatch has an item wait for a batch to be sent; and for a change of the destination, which may be to send each by itself, or be deleted with its batches.
-func (e *Engine) waitForBatch(turn *schedule.Turn, item *v1alpha1.FeedItem, p *post) {
+func (p *post) waitForBatch(turn *schedule.Turn, waker *queue.Waker, item *v1alpha1.FeedItem) {
 	key := types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}
-	e.Waker.BatchLater(key, 0)
+	waker.BatchLater(key, 0)
 	turn.Acquire(deliveryRank(item), schedule.ChangeOf(schedule.Destination(key)))
 }
 

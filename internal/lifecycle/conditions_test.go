@@ -195,7 +195,7 @@ func stories() map[string]story {
 				t.Helper()
 				deliver(t, item, here, created, posted)
 				deliver(t, item, there, created, unverifiable)
-			}), "Unknown whether this was posted to archive: no answer came, and what was posted there could not be looked up. " +
+			}), "Unknown whether this was posted to archive: no answer says so, and what was posted there could not be looked up. " +
 				"Look there before you retry it. Posted to mastodon" + retryHint,
 		},
 	}

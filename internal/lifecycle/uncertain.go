@@ -102,14 +102,14 @@ func CheckedAt(item *v1alpha1.FeedItem, now time.Time) time.Time {
 
 // abandon ends a delivery of which nobody can say whether it was published.
 func abandon(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, now time.Time) {
-	message := "Unknown whether this was posted to " + row.Destination + ": no answer came, and what was posted " +
+	message := "Unknown whether this was posted to " + row.Destination + ": no answer says so, and what was posted " +
 		"there could not be looked up. Look there before you retry it"
 	failed := &v1alpha1.Failure{
 		Category: v1alpha1.CategoryUnknown, Type: TypeUncertain, Message: message,
 		Stage: v1alpha1.StageDeliver, Object: row.Destination, Time: metav1.NewTime(now),
 	}
 	if row.Failure != nil {
-		failed.Chain = []string{row.Failure.Message}
+		failed.HTTPStatus, failed.Chain = row.Failure.HTTPStatus, []string{row.Failure.Message}
 		if runes := []rune(row.Failure.Message); len(runes) > 200 {
 			failed.Chain[0] = string(runes[:200])
 		}

@@ -4,6 +4,7 @@
 package lifecycle_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -161,5 +162,20 @@ func TestAProtectedDeliveryEndsAtTheLimit(t *testing.T) {
 				t.Errorf("%d calls, then %s", calls, item.Status.Reason)
 			}
 		})
+	}
+}
+
+// R5.1: of a post of which nobody can say whether it was made, it is known what was answered.
+func TestAPostInDoubtKeepsWhatWasAnswered(t *testing.T) {
+	t.Parallel()
+	item := toPost(here)
+	row := intend(item, here, created)
+	answered := func(outcome *lifecycle.DeliveryOutcome) {
+		outcome.Failure.HTTPStatus, outcome.Failure.Message = 500, "The server answered 500."
+	}
+	settleDelivery(t, item, result(row, failed(v1alpha1.CategoryAPI, created), isUncertain, answered), created)
+	settleDelivery(t, item, result(row, unverifiable), created.Add(time.Hour))
+	if got := row.Failure; got == nil || got.Type != lifecycle.TypeUncertain || got.HTTPStatus != 500 || !slices.Equal(got.Chain, []string{"The server answered 500."}) {
+		t.Errorf("%s: %+v", row.State, got)
 	}
 }

@@ -61,7 +61,14 @@ func putBack(ctx context.Context, c client.Client, held, before client.Object) e
 	if apiequality.Semantic.DeepEqual(statusOf(held), statusOf(restored)) {
 		return nil
 	}
-	return c.Status().Patch(ctx, restored, statusPatch{from(held), held})
+	return wait.ExponentialBackoffWithContext(ctx, Backoff, func(ctx context.Context) (bool, error) {
+		attempt, _ := restored.DeepCopyObject().(client.Object)
+		err := c.Status().Patch(ctx, attempt, statusPatch{from(held), held})
+		if apierrors.IsConflict(err) { // somebody else has written since, and knows better
+			return false, err
+		}
+		return err == nil, permanent(err)
+	})
 }
 
 // from makes a patch of what has changed since, which is refused where somebody else has changed the object meanwhile.
