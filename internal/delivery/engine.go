@@ -129,7 +129,8 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 	return again, e.Results.MarkWaitingFor(ctx, item, waitsFor)
 }
 
-// waitForBatch has an item wait for a batch to be sent; and for a change of the destination, which may be to send each by itself, or be deleted with its batches.
+// waitForBatch has an item wait for a batch to be sent; and for a change of the destination, which may be to send each by itself, or be deleted with its
+// batches.
 func (p *post) waitForBatch(turn *schedule.Turn, waker *queue.Waker, item *v1alpha1.FeedItem) {
 	key := types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}
 	waker.BatchLater(key, 0)

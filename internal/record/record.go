@@ -35,8 +35,8 @@ const TriesInPlace = 8
 
 // Claim writes a status that change makes of a live object; where change returns false, nothing is
 // written. When the object has changed since it was read, the claim is lost (a Conflict), and so
-// is the right to act; nor is there one where the API server would not keep the whole claim (a DroppedError), or has made something else of it (a ChangedError):
-// then the status is as it was before, as far as the API server takes that.
+// is the right to act; nor is there one where the API server would not keep the whole claim (a DroppedError), or has made something else of it (a
+// ChangedError): then the status is as it was before, as far as the API server takes that.
 func Claim[T client.Object](ctx context.Context, c client.Client, live T, change func(T) bool) error {
 	before, _ := live.DeepCopyObject().(T)
 	if !change(live) || apiequality.Semantic.DeepEqual(statusOf(before), statusOf(live)) {

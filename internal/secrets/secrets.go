@@ -54,6 +54,8 @@ type Unusable struct {
 }
 
 // Error names the Secret and its problem.
+func unusable(name, problem string) *Unusable { return &Unusable{name: name, problem: problem} }
+
 func (e *Unusable) Error() string { return fmt.Sprintf("Secret %q %s", e.name, e.problem) }
 
 // secretOf reads a Secret, always from the API server. Tokens of service accounts are refused:
@@ -63,14 +65,14 @@ func secretOf(ctx context.Context, live Reader, namespace string, ref v1alpha1.S
 	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &Unusable{name: ref.Name, problem: "does not exist in this namespace"}
+		return nil, unusable(ref.Name, "does not exist in this namespace")
 	case apierrors.IsForbidden(err):
 		const mayNot = "may not be read by the operator: allow its service account to get Secrets in this namespace"
 		return nil, &Unusable{name: ref.Name, problem: mayNot, Forbidden: true}
 	case err != nil:
 		return nil, err
 	case secret.Type == corev1.SecretTypeServiceAccountToken:
-		return nil, &Unusable{name: ref.Name, problem: "is the token of a service account, which is never sent anywhere: use a Secret of your own"}
+		return nil, unusable(ref.Name, "is the token of a service account, which is never sent anywhere: use a Secret of your own")
 	}
 	for key, value := range secret.Data {
 		if slices.Contains(credentialKeys, key) {
@@ -133,35 +135,35 @@ func headerOf(source *v1alpha1.FeedSource, secret *corev1.Secret) (header http.H
 	header = http.Header{}
 	for _, extra := range source.Spec.Headers {
 		if _, there := secret.Data[extra.SecretKey]; !there {
-			return nil, nil, &Unusable{name: secret.Name, problem: fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name)}
+			return nil, nil, unusable(secret.Name, fmt.Sprintf("has no key %q, which the header %s needs", extra.SecretKey, extra.Name))
 		}
 		sent = append(sent, value(extra.SecretKey))
 		if !httpguts.ValidHeaderFieldValue(value(extra.SecretKey)) {
-			return nil, nil, &Unusable{name: secret.Name, problem: fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
-				"which the header %s needs", extra.SecretKey, extra.Name)}
+			return nil, nil, unusable(secret.Name, fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
+				"which the header %s needs", extra.SecretKey, extra.Name))
 		}
 		header.Set(extra.Name, value(extra.SecretKey))
 	}
 	switch {
 	case !httpguts.ValidHeaderFieldValue(value(KeyToken)):
-		return nil, nil, &Unusable{name: secret.Name, problem: "has a line break, or another character that HTTP does not allow, in the key token"}
+		return nil, nil, unusable(secret.Name, "has a line break, or another character that HTTP does not allow, in the key token")
 	case value(KeyToken) != "":
 		sent = append(sent, value(KeyToken))
 		header.Set("Authorization", "Bearer "+value(KeyToken))
 	case strings.Contains(value(keyUsername), ":"):
-		return nil, nil, &Unusable{name: secret.Name, problem: "has a colon in the key username, where HTTP allows none"}
+		return nil, nil, unusable(secret.Name, "has a colon in the key username, where HTTP allows none")
 	case value(keyUsername) != "" || value(keyPassword) != "":
 		sent = append(sent, cmp.Or(value(keyPassword), value(keyUsername))) // some services take a key for the name
 		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(value(keyUsername)+":"+value(keyPassword))))
 	case len(source.Spec.Headers) == 0:
-		return nil, nil, &Unusable{name: secret.Name, problem: "has none of the keys token, or username and password"}
+		return nil, nil, unusable(secret.Name, "has none of the keys token, or username and password")
 	}
 	length := 0
 	for _, value := range sent {
 		length += len(value)
 	}
 	if length > longestSent {
-		return nil, nil, &Unusable{name: secret.Name, problem: fmt.Sprintf("holds %d bytes that the feed is to be sent: servers take %d at most", length, longestSent)}
+		return nil, nil, unusable(secret.Name, fmt.Sprintf("holds %d bytes that the feed is to be sent: servers take %d at most", length, longestSent))
 	}
 	return header, sent, nil
 }

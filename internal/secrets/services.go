@@ -44,12 +44,12 @@ func OfDestination(ctx context.Context, live Reader, described *v1alpha1.FeedDes
 	}
 	for _, header := range webhook.Headers {
 		if !httpguts.ValidHeaderFieldValue(values[header.SecretKey]) {
-			return nil, "", &Unusable{name: webhook.SecretRef.Name, problem: fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
-				"which the header %s needs", header.SecretKey, header.Name)}
+			return nil, "", unusable(webhook.SecretRef.Name, fmt.Sprintf("has a line break, or another character that HTTP does not allow, in the key %q, "+
+				"which the header %s needs", header.SecretKey, header.Name))
 		}
 	}
 	if len(values) == 0 {
-		return nil, "", &Unusable{name: webhook.SecretRef.Name, problem: "has none of the keys token and signingKey"}
+		return nil, "", unusable(webhook.SecretRef.Name, "has none of the keys token and signingKey")
 	}
 	return values, version, nil
 }
@@ -76,7 +76,7 @@ func valuesOf(ctx context.Context, live Reader, service v1alpha1.ServiceObject, 
 	values := Values{}
 	for _, key := range needed {
 		if values[key] = strings.TrimSpace(string(secret.Data[key])); values[key] == "" {
-			return nil, "", &Unusable{name: secret.Name, problem: fmt.Sprintf("has no key %q, or it is empty", key)}
+			return nil, "", unusable(secret.Name, fmt.Sprintf("has no key %q, or it is empty", key))
 		}
 	}
 	for _, key := range optional {
