@@ -43,7 +43,12 @@ func TestItemsGoOnWhenTheirJudgeBecomesOneThatCanByAndBy(t *testing.T) {
 			w.script("judge", func(*v1alpha1.AIProvider) {})
 		},
 	} {
-		for which, judges := range map[string][]string{"the only one": {"judge"}, "one that comes after one that is not there": {"absent", "judge"}} {
+		for which, test := range map[string]struct {
+			judges []string
+			waits  string
+		}{
+			"the only one": {[]string{"judge"}, "can judge"}, "one that comes after one that is not there": {[]string{"absent", "judge"}, `"absent": it does not exist`},
+		} {
 			t.Run(which+", "+name, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, func(w *world) {
@@ -54,8 +59,8 @@ func TestItemsGoOnWhenTheirJudgeBecomesOneThatCanByAndBy(t *testing.T) {
 				w.untilProvider("judge", isReady)
 				web := feedtest.New(t)
 				web.List(web.Entries("news", 1)...)
-				w.source("news", web.FeedURL(), summarizedBy("dear"), screenedBy("All news"), judgedBy(judges...))
-				w.awaitItem("news", waitsFor("Waits for"))
+				w.source("news", web.FeedURL(), summarizedBy("dear"), screenedBy("All news"), judgedBy(test.judges...))
+				w.awaitItem("news", waitsFor(test.waits))
 				becomes(w)
 				w.untilProvider("judge", isReady)
 				w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
