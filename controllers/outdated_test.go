@@ -138,12 +138,7 @@ func TestAClaimThatWouldLoseAFieldIsNoClaim(t *testing.T) {
 	w.openDestination("desk", desk.URL)
 	gemini := w.gemini("gemini")
 	w.untilProvider("gemini", isReady)
-	goOn, asked := make(chan struct{}), make(chan struct{}, 1)
-	gemini.OnCall(func(geminitest.Call) (geminitest.Answer, bool) {
-		asked <- struct{}{}
-		<-goOn
-		return geminitest.Answer{}, false
-	})
+	asked, goOn := holdsCalls(gemini)
 	other := feedtest.New(t)
 	other.List(other.Entries("other", 1)...)
 	w.source("other", other.FeedURL(), summarizedBy("gemini"), postsTo("desk"))
@@ -180,6 +175,17 @@ func TestAClaimThatWouldLoseAFieldIsNoClaim(t *testing.T) {
 	if got := len(gemini.Calls()); got != 1 {
 		t.Errorf("%d calls for one summary", got)
 	}
+}
+
+// holdsCalls has the calls of a model wait for goOn to be closed. Asked hears of the first.
+func holdsCalls(gemini *geminitest.Server) (asked, goOn chan struct{}) {
+	goOn, asked = make(chan struct{}), make(chan struct{}, 1)
+	gemini.OnCall(func(geminitest.Call) (geminitest.Answer, bool) {
+		asked <- struct{}{}
+		<-goOn
+		return geminitest.Answer{}, false
+	})
+	return asked, goOn
 }
 
 // lookAtAll has the operator look at the items of a source.
@@ -262,12 +268,7 @@ func TestASummaryOutlivesACRDThatDoesNotKnowIt(t *testing.T) {
 	w := newWorld(t, at(api))
 	gemini := w.gemini("gemini")
 	w.untilProvider("gemini", isReady)
-	goOn, asked := make(chan struct{}), make(chan struct{}, 1)
-	gemini.OnCall(func(geminitest.Call) (geminitest.Answer, bool) {
-		asked <- struct{}{}
-		<-goOn
-		return geminitest.Answer{}, false
-	})
+	asked, goOn := holdsCalls(gemini)
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 1)...)
 	w.source("news", web.FeedURL(), summarizedBy("gemini"))

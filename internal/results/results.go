@@ -21,7 +21,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/telemetry"
-	"github.com/feed-operator/feed-operator/internal/writes"
 )
 
 // Result is what is known of an item and is to be written on it: it has cost money, or others see it already. It is
@@ -66,7 +65,7 @@ func (a *attemptResult) Write(ctx context.Context, item *v1alpha1.FeedItem, trie
 
 // neverTaken reports whether an API server has refused a result for what it is, such as for its size: also another time, and whoever comes with it.
 func neverTaken(err error) bool {
-	return itemwrites.ExtentOf(err) == writes.Object && !itemwrites.WorthKeeping(err) && !apierrors.IsNotFound(err)
+	return !itemwrites.WorthKeeping(err) && !apierrors.IsNotFound(err)
 }
 
 // settle writes an outcome, and reports it. It returns the item, or nil if the outcome does not belong on it any more.

@@ -53,9 +53,9 @@ type Unusable struct {
 	Forbidden bool
 }
 
-// Error names the Secret and its problem.
 func unusable(name, problem string) *Unusable { return &Unusable{name: name, problem: problem} }
 
+// Error names the Secret and its problem.
 func (e *Unusable) Error() string { return fmt.Sprintf("Secret %q %s", e.name, e.problem) }
 
 // secretOf reads a Secret, always from the API server. Tokens of service accounts are refused:
