@@ -5,12 +5,16 @@ package preview_test
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/preview"
 )
+
+// hashes are what follows from a hash of the address, in which any two letters may come by chance: the end of an item's name, and its identity.
+var hashes = regexp.MustCompile(`press-[a-z2-7]{13}\b|identity: [A-Za-z0-9+/=]{35}\b`)
 
 // R5.6: what a URL holds of credentials is not shown, however short it is.
 func TestCredentialsInURLsAreNotShown(t *testing.T) {
@@ -49,8 +53,9 @@ func TestCredentialsInURLsAreNotShown(t *testing.T) {
 			if err == nil {
 				t.Fatal("a feed that is not there was read")
 			}
+			shown := hashes.ReplaceAllString(said+items.String()+err.Error(), "")
 			for _, part := range []string{"s3", "cret@", "t0ken", "mallory:"} {
-				if strings.Contains(said+items.String()+err.Error(), part) {
+				if strings.Contains(shown, part) {
 					t.Errorf("%q is shown:\n%s\n%s\n%v", part, said, items.String(), err)
 				}
 			}
