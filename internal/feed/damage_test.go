@@ -78,6 +78,15 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// R1.6: the warning is a sentence, whatever the number.
+func TestTheWarningOfADamagedFeed(t *testing.T) {
+	t.Parallel()
+	document := &Document{Damage: "it ends early", Entries: make([]Entry, 1)}
+	if want := "The feed is damaged: it ends early. Entries that could be read: 1."; document.Warning() != want {
+		t.Errorf("%q, want %q", document.Warning(), want)
+	}
+}
+
 func cutAfter(text, part string) string {
 	before, _, found := strings.Cut(text, part)
 	if !found {

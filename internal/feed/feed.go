@@ -54,7 +54,7 @@ type Document struct {
 func (d *Document) Warning() string {
 	var warnings []string
 	if d.Damage != "" {
-		warnings = append(warnings, fmt.Sprintf("The feed is damaged, %d entries could be read: %s.", len(d.Entries), d.Damage))
+		warnings = append(warnings, fmt.Sprintf("The feed is damaged: %s. Entries that could be read: %d.", d.Damage, len(d.Entries)))
 	}
 	if d.Omitted > 0 {
 		warnings = append(warnings, fmt.Sprintf("The feed lists %d entries, only the first %d are used.",
