@@ -157,16 +157,16 @@ func (m *writeCount) firstPolls(ctx context.Context) ([]figure.Row, error) {
 	return m.items(ctx, "first poll", m.firstPollBar())
 }
 
-// firstPollBar is how many writes an item may cost at a first poll, and is made of what there is to write: of an item that it was made and what it came
-// to, with a destination its intent between the two; of a source its memory, the report at once by which a person sees that it works, and later the counts;
-// of a service that it is in use, and its tallies. Later polls write their report with the counts, so that an item costs no more than itemBar there.
+// firstPollBar is how many writes an item may cost at a first poll. With a destination it is made of what there is to write: of an item that it was made, its
+// intent and what came of it; of a source its memory, the report at once by which a person sees that it works, and later the counts; of the provider and the
+// destination that they are in use, and the tally. Later polls write their report with the counts.
 func (m *writeCount) firstPollBar() float64 {
-	items := m.sources * newEntries
 	if m.services == nil {
-		return float64(2*items+3*m.sources) / float64(items)
+		return itemBar
 	}
-	const provider, destination = 2, 2
-	return float64(3*items+3*m.sources+provider+destination) / float64(items)
+	const ofAnItem, ofASource, ofServices = 3, 3, 2 * 2
+	items := m.sources * newEntries
+	return float64(ofAnItem*items+ofASource*m.sources+ofServices) / float64(items)
 }
 
 // laterPolls counts when feeds that are known list new entries.
