@@ -5,7 +5,6 @@ package results
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,27 +65,6 @@ func endedAlready(began, live *v1alpha1.FeedItem, outcome lifecycle.Outcome, sou
 	expected := began.DeepCopy()
 	lifecycle.Settle(expected, outcome, backoff.Of(source), now.Truncate(time.Second)) // as the API keeps it
 	return live.Terminal() && lifecycle.SameAttempt(expected, live)
-}
-
-// lackedBy returns what of an outcome an item lacks that holds the rest of it, as it is to be settled on that; false where it lacks nothing. Then something of
-// the cluster has taken it out of a write (record.ChangedError) that could not be put back: its answer was lost, or somebody annotated the item first.
-func lackedBy(live *v1alpha1.FeedItem, outcome lifecycle.Outcome, at time.Time) (lifecycle.Outcome, bool) {
-	written := metav1.NewTime(at.Truncate(time.Second)) // as the API keeps it
-	lacksRow := func(to v1alpha1.DestinationReference) bool { return lifecycle.RowOf(live, to.Name) == nil }
-	if outcome.Summary == nil || !live.Status.LastCheckTime.Equal(&written) ||
-		live.Status.Summary != nil && !slices.ContainsFunc(outcome.Destinations, lacksRow) {
-		return outcome, false
-	}
-	outcome.ProviderFailures = nil // they are counted there
-	outcome.Intents = slices.DeleteFunc(slices.Clone(outcome.Intents), func(intent lifecycle.Intent) bool {
-		return lifecycle.RowOf(live, intent.Destination) != nil // with an intent of which nobody knows whose it is
-	})
-	history := live.Status.History
-	for len(history) > 0 && history[len(history)-1].Time.Equal(&written) {
-		history = history[:len(history)-1] // it is entered again
-	}
-	live.Status.History = history
-	return outcome, true
 }
 
 // Failed is the outcome of an attempt that ended with an error.

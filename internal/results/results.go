@@ -74,16 +74,11 @@ func (a *attemptResult) settle(ctx context.Context, item *v1alpha1.FeedItem, out
 	var history []v1alpha1.HistoryEntry
 	err := a.results.RecordItem(ctx, a.source, item, tries, func(live *v1alpha1.FeedItem) bool {
 		settled = nil
-		outcome := outcome
 		if !lifecycle.SameAttempt(a.began, live) { // another attempt has written its outcome meanwhile, or this one
-			rest, lacking := lackedBy(live, outcome, a.at)
-			if !lacking {
-				if endedAlready(a.began, live, outcome, a.source, a.at) {
-					ended = live
-				}
-				return false
+			if endedAlready(a.began, live, outcome, a.source, a.at) {
+				ended = live
 			}
-			outcome = rest
+			return false
 		}
 		history = live.Status.History
 		lifecycle.Settle(live, outcome, backoff.Of(a.source), a.at)

@@ -28,7 +28,7 @@ import (
 // what a poll itself writes is shared out among them.
 const newEntries = 10
 
-// itemBar is how many writes an item may cost where its source is known, whatever else is written for it.
+// itemBar is how many writes an item may cost, whatever else is written for it; with a destination, where its source is known (firstPollBar).
 const itemBar = 3.3
 
 // Writes counts what items and polls cost the API server. It counts there, so nothing that
