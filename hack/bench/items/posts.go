@@ -23,7 +23,7 @@ func (m *writeCount) queues(ctx context.Context) ([]figure.Row, error) {
 		return nil, err
 	}
 	m.listMore()
-	rows, err := m.items(ctx, fmt.Sprintf("later poll, %d posts at once", v1alpha1.DefaultDestinationConcurrency), itemBar)
+	rows, err := m.items(ctx, fmt.Sprintf("later poll, %d posts at once", v1alpha1.DefaultDestinationConcurrency))
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,6 @@ import (
 // what a poll itself writes is shared out among them.
 const newEntries = 10
 
-// itemBar is how many writes an item may cost, whatever else is written for it; with a destination, where its source is known (firstPollBar).
-const itemBar = 3.3
-
 // Writes counts what items and polls cost the API server. It counts there, so nothing that
 // the operator writes can be forgotten.
 func Writes(ctx context.Context, p *rig.Plane, s rig.Scale) ([]figure.Row, error) {
@@ -154,26 +151,14 @@ func (m *writeCount) firstPolls(ctx context.Context) ([]figure.Row, error) {
 	if err := createSources(ctx, m.plane, m.feeds, m.namespace, m.sources, m.listed, change...); err != nil {
 		return nil, err
 	}
-	return m.items(ctx, "first poll", m.firstPollBar())
-}
-
-// firstPollBar is how many writes an item may cost at a first poll. With a destination it is made of what there is to write: of an item that it was made, its
-// intent and what came of it; of a source its memory, the report at once by which a person sees that it works, and later the counts; of the provider and the
-// destination that they are in use, and the tally. Later polls write their report with the counts.
-func (m *writeCount) firstPollBar() float64 {
-	if m.services == nil {
-		return itemBar
-	}
-	const ofAnItem, ofASource, ofServices = 3, 3, 2 * 2
-	items := m.sources * newEntries
-	return float64(ofAnItem*items+ofASource*m.sources+ofServices) / float64(items)
+	return m.items(ctx, "first poll")
 }
 
 // laterPolls counts when feeds that are known list new entries.
 func (m *writeCount) laterPolls(ctx context.Context) ([]figure.Row, error) {
 	rig.Progress("Counting writes: later polls, %d new entries each …", newEntries)
 	m.listMore()
-	return m.items(ctx, "later poll", itemBar)
+	return m.items(ctx, "later poll")
 }
 
 func (m *writeCount) listMore() {
@@ -185,7 +170,7 @@ func (m *writeCount) listMore() {
 
 // items counts until every source says that all its items are processed, which is up to a minute
 // after they are, and until the services' objects say of every call that it was made.
-func (m *writeCount) items(ctx context.Context, poll string, most float64) ([]figure.Row, error) {
+func (m *writeCount) items(ctx context.Context, poll string) ([]figure.Row, error) {
 	before, items := m.counts, m.sources*newEntries
 	if err := untilCounted(ctx, m.plane, m.namespace, m.sources, m.listed); err != nil {
 		return nil, err
@@ -204,7 +189,7 @@ func (m *writeCount) items(ctx context.Context, poll string, most float64) ([]fi
 	perItem := float64(wrote.Total()) / float64(items)
 	rows := append([]figure.Row{figure.AtMost(
 		fmt.Sprintf("API writes per item, %s (%d sources, %s, %d new entries each)", destinations, m.sources, poll, newEntries),
-		fmt.Sprintf("%.3f", perItem), perItem, most, "")}, figure.Notes(wrote)...)
+		fmt.Sprintf("%.3f", perItem), perItem, 3.3, "")}, figure.Notes(wrote)...)
 	for _, controller := range []string{"feeditem", "feedsource"} {
 		count := m.reconciled[controller] - before.reconciled[controller]
 		rows = append(rows, figure.Note("reconciles of the "+controller+" controller", "%.0f (%.2f per item)", count, count/float64(items)))
