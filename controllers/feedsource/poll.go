@@ -5,8 +5,6 @@ package feedsource
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -147,6 +145,7 @@ func (r *Reconciler) read(ctx context.Context, source *v1alpha1.FeedSource, cred
 		Header:       credentials.Header,
 		ETag:         memory.Validators.ETag,
 		LastModified: memory.Validators.LastModified,
+		Known:        memory.Validators.BodyHash,
 		Timeout:      source.FetchTimeout(),
 		Room:         room,
 		Weigh:        func(_ string, body []byte) int64 { return feed.Weigh(body) },
@@ -184,17 +183,12 @@ func (r *Reconciler) parse(source *v1alpha1.FeedSource, memory *feedmemory.Memor
 		found.declared = max(response.FreshFor, memory.Validators.TTL)
 		return found, nil, nil
 	}
-	sum := sha256.Sum256(response.Body)
 	answer := feedmemory.Validators{
 		URLHash:      feedmemory.URLHash(source.Spec.URL),
 		ETag:         response.Header.Get("ETag"),
 		LastModified: response.Header.Get("Last-Modified"),
 		TTL:          memory.Validators.TTL,
-		BodyHash:     hex.EncodeToString(sum[:]),
-	}
-	if memory.Validators.Match(answer) {
-		found.unchanged, found.declared = true, max(response.FreshFor, answer.TTL)
-		return found, nil, nil
+		BodyHash:     outbound.Sum(response.Body),
 	}
 	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
 	if err != nil {

@@ -32,12 +32,6 @@ type Validators struct {
 	TTL time.Duration
 }
 
-// Match reports whether an answer with a body is the one that was read before: some servers have no
-// validators.
-func (v Validators) Match(answer Validators) bool {
-	return v.URLHash == answer.URLHash && v.BodyHash == answer.BodyHash
-}
-
 // Memory is what is remembered of a source, during one poll.
 type Memory struct {
 	// Validators of the last answer that was taken.

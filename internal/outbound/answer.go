@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/feed-operator/feed-operator/internal/budget"
+	"github.com/feed-operator/feed-operator/internal/outbound/parcel"
 )
 
 // What an answer of an API takes in memory while its client reads it, in bytes: some copies of its text, and for each
@@ -25,7 +26,7 @@ const (
 )
 
 // errTooManyValues is for an answer that takes more memory than any document may.
-var errTooManyValues = &encodingError{problem: "has more values in it than any answer needs"}
+var errTooManyValues = &parcel.EncodingError{Problem: "has more values in it than any answer needs"}
 
 // answerRoom is the room of one answer of an API.
 type answerRoom struct {
@@ -45,7 +46,7 @@ func (r *answerRoom) Grow(bytes int64) error {
 
 // read reads the whole body of an answer. What its client will make of it is counted.
 func (r *answerRoom) read(ctx context.Context, answer *http.Response, limit int64) (body []byte, err error) {
-	received, err := receive(answer, limit, r)
+	received, err := parcel.Receive(answer, limit, r)
 	if err != nil {
 		return nil, err
 	}
@@ -59,16 +60,16 @@ func (r *answerRoom) read(ctx context.Context, answer *http.Response, limit int6
 		body = unpacked
 		return r.Grow(weight)
 	}
-	if guess := received.guess(limit); received.window()+guess <= usualAnswer {
-		unpacked, err := received.unpack(guess)
+	if guess := received.Guess(limit); received.Window()+guess <= usualAnswer {
+		unpacked, err := received.Unpack(guess)
 		if err == nil {
 			err = use(unpacked)
 		}
-		if !errors.Is(err, errTooLarge) || guess == limit {
+		if !errors.Is(err, parcel.ErrTooLarge) || guess == limit {
 			return body, err
 		}
 	}
-	err = received.open(ctx, limit, r.Room, nil, use)
+	err = received.Open(ctx, limit, r.Room, nil, use)
 	return body, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/outbound/parcel"
 )
 
 // maxRefusalBytes of an answer that is no success are looked at. Pages that check for a browser are
@@ -71,7 +72,7 @@ func mayBeChallenge(answer *http.Response) bool {
 
 // beginningOf returns what is there of a page, decompressed: that it breaks off matters not.
 func beginningOf(answer *http.Response) []byte {
-	decoded, err := decompressed(answer, &meter{body: answer.Body, left: maxRefusalBytes})
+	decoded, err := parcel.Decompressed(answer, maxRefusalBytes)
 	if err != nil {
 		return nil
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/andybalholm/brotli"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
 	"github.com/feed-operator/feed-operator/internal/portion"
 )
@@ -253,28 +252,4 @@ func TestACompressedAnswerOfNothingWithoutEnd(t *testing.T) {
 			wantOutcome(t, failed(t, response, err), outcome{v1alpha1.CategoryValidation, failure.TypeTooLarge, 0})
 		})
 	}
-}
-
-// R1.6
-func FuzzReadBody(f *testing.F) {
-	for name, compressor := range compressors {
-		var buffer bytes.Buffer
-		writer := compressor(&buffer)
-		_, _ = io.WriteString(writer, "<rss><channel/></rss>")
-		_ = writer.Close()
-		f.Add(strings.TrimPrefix(name, "raw "), buffer.Bytes())
-	}
-	f.Fuzz(func(t *testing.T, encoding string, wire []byte) {
-		const limit = 4 << 10
-		answer := &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(bytes.NewReader(wire))}
-		var room *budget.Room
-		received, err := receive(answer, limit, room)
-		var body []byte
-		if err == nil {
-			err = received.open(t.Context(), limit, room, nil, func(unpacked []byte) error { body = unpacked; return nil })
-		}
-		if err == nil && len(body) > limit || err != nil && body != nil {
-			t.Errorf("%d bytes, %v", len(body), err)
-		}
-	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/outbound/parcel"
 )
 
 // Types of failures that only this package makes.
@@ -118,14 +119,14 @@ func exchangeFailure(ctx context.Context, at target, timeout time.Duration, err 
 // bodyFailure is for an answer whose body could not be read to its end.
 func bodyFailure(ctx context.Context, at target, limit int64, timeout time.Duration, err error) *failure.Error {
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, parcel.ErrTooLarge):
 		return sizeFailure(at, limit)
 	case errors.Is(err, budget.ErrFull):
 		return fullFailure(err)
 	}
-	if encoding, ok := errors.AsType[*encodingError](err); ok {
+	if encoding, ok := errors.AsType[*parcel.EncodingError](err); ok {
 		return failure.Wrap(v1alpha1.CategoryAPI, failure.TypeMalformed,
-			fmt.Sprintf("%s sent an answer that cannot be read: it %s.", at.url.Host, encoding.problem), encoding.err)
+			fmt.Sprintf("%s sent an answer that cannot be read: it %s.", at.url.Host, encoding.Problem), encoding.Cause)
 	}
 	return exchangeFailure(ctx, at, timeout, err)
 }

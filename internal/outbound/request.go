@@ -17,6 +17,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/outbound/parcel"
 	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
@@ -42,6 +43,8 @@ type Request struct {
 	// ETag and LastModified are the validators of the answer that the caller already has. They are
 	// of the document at the end of all redirects, and are therefore sent on each of them.
 	ETag, LastModified string
+	// Known is the Sum of the body that the caller already has: servers that know no validators send it again.
+	Known string
 	// Header holds credentials and other headers of the caller's. It is sent to the scheme, host
 	// and port of URL only, until the first redirect that leaves them. Headers that belong to the
 	// connection, and User-Agent, are ignored.
@@ -65,10 +68,10 @@ type Request struct {
 type Response struct {
 	Status int
 	Header http.Header
-	// Unchanged is set where the server says that the document is the one that the caller has: by 304, or,
-	// as servers do that know no conditional requests, by the ETag that the request has named.
+	// Unchanged is set where the document is the one that the caller has: the server says so by 304, or,
+	// as servers do that know no conditional requests, by the ETag that the request has named; or its body is Known.
 	Unchanged bool
-	// Body is complete and decompressed. What is unchanged has none: it is not read.
+	// Body is complete and decompressed. What is unchanged has none.
 	Body []byte
 	// URL that answered in the end, without user info.
 	URL string
@@ -122,10 +125,10 @@ func (c *Client) Read(ctx context.Context, r Request, use func(*Response) error)
 		r.Room = c.budget.Document("")
 	}
 	before := r.Room.Held()
-	if err := r.Room.Grow(firstPiece); err != nil { // nobody is asked for what there is no room for
+	if err := r.Room.Grow(parcel.FirstPiece); err != nil { // nobody is asked for what there is no room for
 		return fullFailure(err)
 	}
-	r.Room.Shrink(firstPiece)
+	r.Room.Shrink(parcel.FirstPiece)
 	response, body, err := c.fetch(ctx, r)
 	switch {
 	case err != nil:
@@ -135,13 +138,14 @@ func (c *Client) Read(ctx context.Context, r Request, use func(*Response) error)
 		r.Received()
 	}
 	if body == nil {
+		r.Room.Shrink(r.Room.Held() - before)
 		return use(response)
 	}
 	// What was received is given back before the function takes room for what it keeps: by then the body is
 	// counted as part of the work.
 	held := r.Room.Held() - before
 	giveBack := sync.OnceFunc(func() {
-		body.pieces = nil
+		body.Drop()
 		r.Room.Shrink(held)
 	})
 	defer giveBack()
@@ -150,8 +154,10 @@ func (c *Client) Read(ctx context.Context, r Request, use func(*Response) error)
 		weigh = func(body []byte) int64 { return r.Weigh(response.Header.Get("Content-Type"), body) }
 	}
 	var used error
-	err = body.open(ctx, r.MaxBytes, r.Room, weigh, func(unpacked []byte) error {
-		response.Body = unpacked
+	err = body.Open(ctx, r.MaxBytes, r.Room, weigh, func(unpacked []byte) error {
+		if response.Unchanged = r.Known != "" && Sum(unpacked) == r.Known; !response.Unchanged {
+			response.Body = unpacked
+		}
 		giveBack()
 		used = use(response)
 		return nil
@@ -164,7 +170,7 @@ func (c *Client) Read(ctx context.Context, r Request, use func(*Response) error)
 }
 
 // fetch makes the exchange. The response comes with its body as it was sent, unless it has none.
-func (c *Client) fetch(ctx context.Context, r Request) (*Response, *parcel, error) {
+func (c *Client) fetch(ctx context.Context, r Request) (*Response, *parcel.Parcel, error) {
 	start, err := parseTarget(r.URL)
 	if err != nil {
 		return nil, nil, failure.New(v1alpha1.CategoryValidation, failure.TypeInvalidURL, sentence(err))
@@ -225,13 +231,13 @@ func (c *Client) newRequest(ctx context.Context, r Request, trail *trail) *http.
 		}
 		maps.Copy(request.Header, callersHeader(r.Header))
 	}
-	set("Accept-Encoding", acceptEncoding)
+	set("Accept-Encoding", parcel.AcceptEncoding)
 	set("User-Agent", c.userAgent)
 	return request
 }
 
 // finish turns the answer at the end of the trail into a response, and its body as it was sent.
-func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *http.Response) (*Response, *parcel, error) {
+func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *http.Response) (*Response, *parcel.Parcel, error) {
 	defer func() { _ = answer.Body.Close() }()
 	response := &Response{
 		Status:   answer.StatusCode,
@@ -252,15 +258,25 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 	if guard, is := challengeBy(answer.Header); is {
 		return nil, nil, c.challengeFailure(trail.at, answer, guard)
 	}
-	if answer.ContentLength > r.MaxBytes+maxOverhead {
+	if answer.ContentLength > r.MaxBytes+parcel.MaxOverhead {
 		return nil, nil, sizeFailure(trail.at, r.MaxBytes)
 	}
-	body, err := receive(answer, r.MaxBytes, r.Room)
+	body, err := parcel.Receive(answer, r.MaxBytes, r.Room)
 	if err != nil {
 		return nil, nil, bodyFailure(ctx, trail.at, r.MaxBytes, r.Timeout, err)
 	}
+	if r.Known != "" {
+		if sum, is := body.Sum(); is && sum == r.Known { // nor is it put together
+			response.Unchanged = true
+			body.Recycle()
+			return response, nil, nil
+		}
+	}
 	return response, body, nil
 }
+
+// Sum is what Known is of a body.
+func Sum(body []byte) string { return parcel.Sum(body) }
 
 // callersHeader returns a copy of what the caller may set, under the names as net/http knows them:
 // under another spelling it would send a header of the connection a second time.

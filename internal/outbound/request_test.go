@@ -4,9 +4,11 @@
 package outbound
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -81,6 +83,52 @@ func TestADocumentThatTheCallerHasIsNotReadAgain(t *testing.T) {
 	response, err = localClient(t).Get(t.Context(), Request{URL: server.URL})
 	if err != nil || response.Unchanged || string(response.Body) != "news" {
 		t.Errorf("the first: %+v, %v", response, err)
+	}
+}
+
+// R1.3, R1.6, R1.7: some servers know no validators, and send again what the caller has, compressed or not. It is recognized, and holds no memory
+// afterwards.
+func TestABodyThatIsKnownIsUnchanged(t *testing.T) {
+	t.Parallel()
+	client, memory := countedClient(t)
+	known := strings.Repeat("news ", 10_000)
+	for name, encoding := range map[string]string{"as it is": "", "compressed": "gzip"} {
+		for sent, unchanged := range map[string]bool{known: true, known + "!": false} {
+			t.Run(fmt.Sprintf("%s, %d bytes", name, len(sent)), func(t *testing.T) {
+				t.Parallel()
+				server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+					wire := []byte(sent)
+					if encoding != "" {
+						wire = compressed(t, encoding, strings.NewReader(sent))
+						w.Header().Set("Content-Encoding", encoding)
+					}
+					if r.URL.Path == "/at-once" {
+						w.Header().Set("Content-Length", strconv.Itoa(len(wire)))
+					}
+					_, _ = w.Write(wire)
+				})
+				for _, path := range []string{"/at-once", "/in-chunks"} {
+					room, received := memory.Document("a"), false
+					request := Request{URL: server.URL + path, Known: Sum([]byte(known)), Room: room, Received: func() { received = true }}
+					err := client.Read(t.Context(), request, func(response *Response) error {
+						want := sent
+						if unchanged {
+							want = ""
+						}
+						if response.Unchanged != unchanged || string(response.Body) != want {
+							t.Errorf("%s: unchanged %t, %d bytes", path, response.Unchanged, len(response.Body))
+						}
+						if held := room.Held(); held != 0 {
+							t.Errorf("%s: %d bytes are held", path, held)
+						}
+						return nil
+					})
+					if err != nil || !received {
+						t.Errorf("%s: %v, received %t", path, err, received)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -286,17 +286,6 @@ func TestAnswersOfServicesAreCounted(t *testing.T) {
 	}
 }
 
-// R1.6: the window that brotli's decoder takes is known before it is taken.
-func TestTheWindowOfBrotliIsCounted(t *testing.T) {
-	t.Parallel()
-	for first, bits := range map[byte]int{0x00: 16, 0x0b: 22, 0x0f: 24, 0x03: 18, 0x21: 10, 0x71: 15, 0x01: 17} {
-		p := &parcel{coding: "br", pieces: [][]byte{{first}}}
-		if want := int64(3) << bits / 2; p.window() != want {
-			t.Errorf("%#x: a window of %d, want %d", first, p.window(), want)
-		}
-	}
-}
-
 // R1.6: a library that panics on what a stranger has sent costs nobody any memory.
 func TestAPanicGivesBackWhatWasTaken(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/outbound/parcel"
 	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
@@ -142,7 +143,7 @@ func (t *Transport) outgoing(ctx context.Context, request *http.Request, at targ
 	outgoing := request.Clone(ctx)
 	outgoing.URL, outgoing.Host = at.url, at.url.Host
 	outgoing.Header = callersHeader(request.Header)
-	outgoing.Header.Set("Accept-Encoding", acceptEncoding)
+	outgoing.Header.Set("Accept-Encoding", parcel.AcceptEncoding)
 	outgoing.Header.Set("User-Agent", t.client.userAgent)
 	// net/http repeats a request when its connection breaks, if it is safe or has an Idempotency-Key
 	// and if its body is empty or can be had again. Whether to repeat is not its to decide.

@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package outbound
+package parcel
 
 import (
 	"bufio"
@@ -17,37 +17,40 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// acceptEncoding is what is asked for. Other compressions are read all the same: some servers keep a
+// AcceptEncoding is what is asked for. Other compressions are read all the same: some servers keep a
 // feed compressed in one way only, and send it so to everybody.
-const acceptEncoding = "gzip"
+const AcceptEncoding = "gzip"
 
-// maxOverhead is by how much a compression may make a body longer. A body that goes beyond would
+// MaxOverhead is by how much a compression may make a body longer. A body that goes beyond would
 // else never reach its limit: what is compressed may be without end, and nothing when decompressed.
-const maxOverhead = 64 << 10
+const MaxOverhead = 64 << 10
 
 // maxTrusted is up to which size a body is believed to be as large as its header says.
 const maxTrusted = 256 << 10
 
-// errTooLarge is for a body that is larger than its limit.
-var errTooLarge = errors.New("the body is larger than its limit")
+// ErrTooLarge is for a body that is larger than its limit.
+var ErrTooLarge = errors.New("the body is larger than its limit")
 
-// encodingError means that the body of an answer is not in the form that its header speaks of.
-type encodingError struct {
-	problem string
-	err     error
+// EncodingError means that the body of an answer is not in the form that its header speaks of.
+type EncodingError struct {
+	// Problem follows "it": "is compressed more than once".
+	Problem string
+	// Cause is what the decoder says, if it was asked.
+	Cause error
 }
 
-func (e *encodingError) Error() string {
-	if e.err == nil {
-		return e.problem
+func (e *EncodingError) Error() string {
+	if e.Cause == nil {
+		return e.Problem
 	}
-	return e.problem + ": " + e.err.Error()
+	return e.Problem + ": " + e.Cause.Error()
 }
-func (e *encodingError) Unwrap() error { return e.err }
+func (e *EncodingError) Unwrap() error { return e.Cause }
 
-// decompressed returns the body as it was before it was compressed, and changes the header of the
-// answer accordingly.
-func decompressed(answer *http.Response, wire *meter) (io.Reader, error) {
+// Decompressed returns the body as it was before it was compressed, of which so many bytes are read at most as they come, and changes
+// the header of the answer accordingly.
+func Decompressed(answer *http.Response, limit int64) (io.Reader, error) {
+	wire := &meter{body: answer.Body, left: limit}
 	coding, err := contentCoding(answer.Header)
 	if err != nil {
 		return nil, err
@@ -87,7 +90,7 @@ func contentCoding(header http.Header) (string, error) {
 		return "", nil
 	case 1:
 	default:
-		return "", &encodingError{problem: "is compressed more than once, which is not supported"}
+		return "", &EncodingError{Problem: "is compressed more than once, which is not supported"}
 	}
 	switch codings[0] {
 	case "gzip", "br", "deflate":
@@ -95,9 +98,9 @@ func contentCoding(header http.Header) (string, error) {
 	}
 	const longestName = 20 // a longer one is none, and may be anything that the server knows
 	if len(codings[0]) > longestName {
-		return "", &encodingError{problem: "is compressed in a way that was not asked for and is not supported"}
+		return "", &EncodingError{Problem: "is compressed in a way that was not asked for and is not supported"}
 	}
-	return "", &encodingError{problem: fmt.Sprintf("is compressed as %q, which was not asked for and is not supported", codings[0])}
+	return "", &EncodingError{Problem: fmt.Sprintf("is compressed as %q, which was not asked for and is not supported", codings[0])}
 }
 
 func newDecoder(coding string, body *bufio.Reader) (io.Reader, error) {
@@ -131,7 +134,7 @@ func asEncodingError(coding string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
-	return &encodingError{fmt.Sprintf("is not compressed as %s, as its header says, or is damaged", coding), err}
+	return &EncodingError{fmt.Sprintf("is not compressed as %s, as its header says, or is damaged", coding), err}
 }
 
 // meter bounds a body as it comes, and keeps the error by which it ended: decoders return others in
@@ -147,7 +150,7 @@ func (m *meter) Read(p []byte) (int, error) {
 		return 0, m.err
 	}
 	if m.left <= 0 {
-		m.err = errTooLarge
+		m.err = ErrTooLarge
 		return 0, m.err
 	}
 	n, err := m.body.Read(p[:min(int64(len(p)), m.left)])
