@@ -445,10 +445,10 @@ func TestADestinationOfEventsGetsNoPosts(t *testing.T) {
 		s.Spec.Notifications = []v1alpha1.DestinationReference{{Name: "ops"}}
 	})
 	w.untilItem("news", waitsFor(`FeedDestination "ops": it gets events of items (spec.webhook.events), so it gets no posts`))
-	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+	w.untilSourceIn(5*time.Second, "news", func(source *v1alpha1.FeedSource) error {
 		for _, said := range source.Status.Conditions {
 			if said.Type == v1alpha1.ConditionNotificationsBlocked && said.Reason == v1alpha1.ReasonEventsOnly {
-				return nil
+				return saysOf(v1alpha1.ReasonSucceeded)(source)
 			}
 		}
 		return errNotYet

@@ -4,7 +4,11 @@
 package controllers_test
 
 import (
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +22,16 @@ import (
 // saying that its items are held.
 func TestAHoldEndsWithTheOnlyItemThatFindsOut(t *testing.T) {
 	t.Parallel()
+	for name, late := range map[string]bool{"": false, "the operator hears late what it has said": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holdEndsWithTheOnlyItem(t, late)
+		})
+	}
+}
+
+func holdEndsWithTheOnlyItem(t *testing.T, late bool) {
+	t.Helper()
 	w := newWorld(t)
 	refused := w.refuses(overQuota, "")
 	admin := w.mastodon()
@@ -31,7 +45,26 @@ func TestAHoldEndsWithTheOnlyItemThatFindsOut(t *testing.T) {
 	web := feedtest.New(t)
 	web.List(web.Entries("news", 1)...)
 	w.source("news", web.FeedURL(), summarizedBy("gemini"), tells("admin"))
-	w.last(refused)
+	var hear atomic.Value
+	w.faults.then(func(r *http.Request) { // before the operator knows that it has said it
+		var source v1alpha1.FeedSource
+		if late && r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/feedsources/") && hear.Load() == nil &&
+			w.client.Get(r.Context(), client.ObjectKey{Namespace: w.namespace, Name: "news"}, &source) == nil && saysHeld("exceeded quota")(&source) == nil {
+			hear.Store(w.faults.sourcesBehind.close(t))
+		}
+	})
+	if late { // the time of a world waits for what its operator hears
+		w.untilGivenUp(refused)
+		await(t, func() error {
+			if hear.Load() != nil {
+				return nil
+			}
+			w.clock.FakeClock.Step(time.Minute)
+			return errNotYet
+		})
+	} else {
+		w.last(refused)
+	}
 	w.untilSource("news", saysHeld("exceeded quota"))
 	items, err := w.items(t.Context(), "news")
 	if err != nil || len(items) != 1 {
@@ -40,8 +73,13 @@ func TestAHoldEndsWithTheOnlyItemThatFindsOut(t *testing.T) {
 	if err := w.client.Delete(t.Context(), &items[0], client.Preconditions{UID: &items[0].UID}); err != nil {
 		t.Fatal(err)
 	}
-	w.untilUpToDate()
+	if !late {
+		w.untilUpToDate()
+	}
 	refused.on.Store(false)
 	posts(t, admin, 1)
 	w.untilSource("news", saysHeld(""))
+	if open, is := hear.Load().(func()); is {
+		open()
+	}
 }

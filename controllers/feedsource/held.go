@@ -8,26 +8,37 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
 // checkWrites reports on a source that nothing is taken that is written on its items, or that this is over. Where that is refused
 // too, the source is polled all the same, and says it when it is looked at the next time.
-func (r *Reconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSource) {
+func (r *Reconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState) {
 	message := ""
 	if answer := r.Writes.Refusal(source.Namespace); answer != "" {
 		message = "The API server refuses updates of the FeedItems of this namespace, so no provider is called for them, nothing is posted, " +
 			"and results are kept in memory until they are accepted. Most likely a webhook, a policy or a quota refuses them. Its answer: " + answer
 	}
-	if said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionItemsHeld); (said == nil) == (message == "") {
+	said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionItemsHeld) != nil
+	cached := said || !watch.saysHeld // else it is from before this process has said it
+	if said = said || !cached; said == (message != "") {
 		return // the words may differ from one refusal to the next; that one is told is enough
 	}
-	err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
-		setFirstPoll(source, r.Clock.Now())
-		note(source, v1alpha1.ConditionItemsHeld, v1alpha1.ReasonWritesRefused, message, r.Clock.Now())
-	})
-	if err != nil {
+	var err error
+	if !cached {
+		err = r.Live.Get(ctx, client.ObjectKeyFromObject(source), source)
+	}
+	if err == nil {
+		err = r.write(ctx, source, func(source *v1alpha1.FeedSource) {
+			setFirstPoll(source, r.Clock.Now())
+			note(source, v1alpha1.ConditionItemsHeld, v1alpha1.ReasonWritesRefused, message, r.Clock.Now())
+		})
+	}
+	if err == nil {
+		watch.saysHeld = message != ""
+	} else {
 		ctrl.LoggerFrom(ctx).Info("Failed to update the condition ItemsHeld of a source", "error", err.Error())
 	}
 }

@@ -94,7 +94,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 		watch.complete = err == nil
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
-	watch.interval = 0
+	watch.interval, watch.firstReport = 0, nil
 	watch.noteCreated(found.created, seenBefore, now, r.Clock.Now())
 	switch {
 	case err != nil: // the feed is well

@@ -36,6 +36,8 @@ import (
 const (
 	// countsInterval is how often the counts of a source's items are written by themselves at most.
 	countsInterval = time.Minute
+	// firstReportDelay is how long the report of a first poll waits at most for its items to settle.
+	firstReportDelay = 5 * time.Second
 	// pollAlignment is the time within which polls are begun together.
 	pollAlignment = 250 * time.Millisecond
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
@@ -110,7 +112,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 
-	r.checkWrites(ctx, &source)
+	r.checkWrites(ctx, &source, watch)
 	if notPolled, result, err := r.notPolled(ctx, &source, watch, now); notPolled {
 		return result, err
 	}
@@ -185,7 +187,7 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 	now := r.Clock.Now()
 	next = alignPoll(next)
 	settled := r.tally.Settled(source.UID, watch.expectedItems)
-	if watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUnreported() {
+	if watch.firstReport == nil && watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUnreported() {
 		if settled {
 			watch.countsStaleSince = time.Time{}
 		}
@@ -203,10 +205,17 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 	return queue.RequeueAt(now, next), nil
 }
 
-// writeCounts writes the counts, with the time of the last poll that had news: such a one may write nothing else.
+// writeCounts writes the counts, with the time of the last poll that had news: such a one may write nothing else. What there is to say of a
+// first poll is written with them, unless something else was said of the source meanwhile: then it is polled again.
 func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, now time.Time) error {
-	watch.countsWritten = now
-	return r.writeCounted(ctx, source, watch, r.write, func(source *v1alpha1.FeedSource) bool {
+	first, write := watch.firstReport, r.write
+	if watch.countsWritten = now; first != nil {
+		write = r.transition
+	}
+	err := r.writeCounted(ctx, source, watch, write, func(source *v1alpha1.FeedSource) bool {
+		if first != nil && unreported(source) && source.Generation == first.generation {
+			first.apply(source)
+		}
 		last := source.Status.LastPollTime
 		if last != nil && (watch.lastNews.After(last.Time) || !watch.lastNews.IsZero() && !believable.Past(last.Time, now)) &&
 			source.Status.ConsecutiveFailures == 0 {
@@ -214,6 +223,10 @@ func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSourc
 		}
 		return true
 	})
+	if err == nil {
+		watch.firstReport = nil
+	}
+	return err
 }
 
 // writeCounted writes a change of the status, if there is one, and the counts with it.

@@ -30,7 +30,8 @@ type report struct {
 	found      pollResult
 }
 
-// pollSucceeded records a poll that went well, with the counts of the items. A feed without news is written down once an hour.
+// pollSucceeded records a poll that went well, with the counts of the items. A feed without news is written down once an hour, and a first
+// poll that nobody has asked for with what becomes of its items, if that is known soon.
 func (r *Reconciler) pollSucceeded(
 	ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState, token string, found pollResult, now time.Time,
 ) error {
@@ -41,9 +42,19 @@ func (r *Reconciler) pollSucceeded(
 	if found.unchanged && said.isRecorded(source) {
 		return nil // most polls: no copies are made to find out that nothing is to be written
 	}
+	isNew := source.Status.LastPollTime == nil && watch.writtenCounts == nil // the cache may not know yet what was reported
+	if isNew && unreported(source) && found.created > 0 && token == "" {
+		watch.firstReport = &said
+		return nil
+	}
 	return r.writeCounted(ctx, source, watch, r.transition, func(source *v1alpha1.FeedSource) bool {
 		return !isSuperseded(source, said.token, said.generation) && said.apply(source)
 	})
+}
+
+// unreported reports whether nothing that was read of the feed stands on a source, nor how it stands.
+func unreported(source *v1alpha1.FeedSource) bool {
+	return source.Status.Format == "" && conditions.Ready(source.Status.Conditions).Status == metav1.ConditionUnknown
 }
 
 // heartbeatDue reports whether it is time to write down a poll without news.

@@ -58,9 +58,13 @@ type sourceState struct {
 	// complete is set once the memory holds the identities of all items, also of those that a poll made that
 	// was cut off.
 	complete bool
+	// firstReport is that of a first poll that has made items: it is written with what becomes of them. nil: there is none.
+	firstReport *report
 	// today is how many items of the source were created today, as far as this process knows, and reportedToday what of
 	// that stands on the status.
 	today, reportedToday polling.Intake
+	// saysHeld is set while this process has reported that nothing is taken that is written on the items.
+	saysHeld bool
 	// held is set while entries wait in the feed until there is room.
 	held bool
 }
@@ -85,10 +89,13 @@ func (w *sourceState) noteCreated(items int, seenBefore int64, poll, now time.Ti
 }
 
 // nextCountsWrite is when the counts may be written next: once a minute, and in one with what becomes of new
-// items, if that is known by then.
+// items, if that is known by then. Who has made a source waits for less to see that it works.
 func (w *sourceState) nextCountsWrite(settled bool) time.Time {
-	from := w.countsWritten.Add(countsInterval)
-	if enough := w.countsStaleSince.Add(countsInterval); !settled && enough.After(from) {
+	from, patience := w.countsWritten.Add(countsInterval), countsInterval
+	if w.firstReport != nil {
+		from, patience = time.Time{}, firstReportDelay
+	}
+	if enough := w.countsStaleSince.Add(patience); !settled && enough.After(from) {
 		return enough
 	}
 	return from

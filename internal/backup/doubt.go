@@ -66,13 +66,21 @@ func doubtOf(row *v1alpha1.Delivery, since metav1.Time, now time.Time) {
 
 // skipNew has each source remember as seen what its feed lists at the next poll: as where its memory was lost (MemoryRebuilt).
 func skipNew(b *Backup) {
-	read := map[types.UID]bool{}
+	sources := map[types.UID]*v1alpha1.FeedSource{}
 	for i := range b.Sources {
-		read[b.Sources[i].UID] = b.Sources[i].Status.LastSuccessTime != nil
+		sources[b.Sources[i].UID] = &b.Sources[i]
 	}
 	for i := range b.Memories {
 		memory := &b.Memories[i]
-		if owner := metav1.GetControllerOf(memory); memory.Posted == nil && memory.Batch == nil && owner != nil && read[owner.UID] {
+		owner := metav1.GetControllerOf(memory)
+		if memory.Posted != nil || memory.Batch != nil || owner == nil || sources[owner.UID] == nil {
+			continue
+		}
+		status := &sources[owner.UID].Status
+		if status.LastSuccessTime == nil && memory.Data.URLHash != "" { // read, and not reported yet
+			status.LastSuccessTime = &b.Time
+		}
+		if status.LastSuccessTime != nil {
 			memory.Data.URLHash, memory.Data.ETag, memory.Data.LastModified, memory.Data.BodyHash = "", "", "", ""
 		}
 	}
