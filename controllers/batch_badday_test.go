@@ -17,6 +17,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
@@ -295,6 +296,34 @@ func TestAnItemThatIsDeletedInABatchHoldsItsEntryUntilTheEnd(t *testing.T) {
 		return nil
 	})
 	wantOnceEach(t, server, 1)
+}
+
+// R4.4, R4.3: while a batch is sent, an item of it is annotated, and another one deleted. What the request comes to is written on the one, and nothing is sent
+// again.
+func TestItemsThatChangeWhileTheirBatchIsSentAreNotSentAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	changed := make(chan error, 1)
+	server.OnRequest(func(*webhooktest.Pending) bool {
+		items, err := w.items(t.Context(), "news")
+		if err == nil && len(items) == 2 {
+			seen := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.org/seen":"yes"}}}`))
+			err = errors.Join(w.client.Patch(t.Context(), &items[0], seen), w.client.Delete(t.Context(), &items[1]))
+		}
+		changed <- err
+		return false
+	})
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 2)...)
+	w.webhookTo("ops", server.URL, inBatches(2, time.Hour))
+	w.source("news", web.FeedURL(), postsTo("ops"))
+	if err := <-changed; err != nil {
+		t.Fatal(err)
+	}
+	w.untilItems("news", allProcessed(1))
+	w.untilNoBatch()
+	wantOnceEach(t, server, 2)
 }
 
 // R4.4, R3.14: an item waits in a batch, and the operator starts anew. The same entry of another source is not sent beside it.

@@ -114,21 +114,36 @@ func TestAFirstPollThatAPersonAskedForIsToldOfAtOnce(t *testing.T) {
 	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 3}))
 }
 
-// R1.3: a process that stops before it has told of the first poll tells of it then, so that the next one polls nothing again.
-func TestAFirstPollIsToldOfWhenTheOperatorStops(t *testing.T) {
+// R1.6, R5.1: what only a first poll can know is told at once: that an entry cannot become an item, and how many the filters have dropped. Another process
+// would not find it again.
+func TestWhatOnlyAFirstPollCanKnowIsToldAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	web, open := slowPages(t, "one", 2)
-	w.source("news", web.FeedURL(), rarely)
-	w.untilRemembered()
-	w.stop()
-	stopped := w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
-	open()
-	w.start()
-	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 2}))
-	w.lookAtSource(stopped.Name)
-	if got := web.Hits("/feed.xml"); got != 1 {
-		t.Errorf("it was polled %d times", got)
+	for name, filters := range map[string][]v1alpha1.EntryFilter{"an entry is refused": nil, "an entry is dropped": {dropping("no-first", "title.contains('news-1')")}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			web, open := slowPages(t, "news", 3)
+			if filters == nil {
+				var refused sync.Once
+				w.faults.on(func(r *http.Request) (answer *metav1.Status) {
+					if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/feeditems") {
+						refused.Do(func() {
+							answer = &metav1.Status{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "it is too long"}
+						})
+					}
+					return answer
+				})
+			}
+			w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.Filters = filters })
+			source := w.untilSource("news", saysOf(v1alpha1.ReasonSucceeded))
+			if damaged := meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionDamaged); filters == nil && !damaged {
+				t.Errorf("conditions %+v", source.Status.Conditions)
+			}
+			if filters != nil && source.Status.FilteredEntries == 0 {
+				t.Errorf("status %+v", source.Status)
+			}
+			open()
+		})
 	}
 }
 
@@ -214,20 +229,9 @@ func TestAStopInTheMiddleOfAPollIsNoFailure(t *testing.T) {
 func TestWhatWasNotToldOfAFirstPollIsToldByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	refused := make(chan struct{}, 1)
-	w.faults.on(func(r *http.Request) *metav1.Status {
-		if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/feedsources/") {
-			return nil
-		}
-		select {
-		case refused <- struct{}{}:
-		default:
-		}
-		return &metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}
-	})
 	web, open := slowPages(t, "one", 2)
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.InitialItems = new(int32(1)) })
-	<-refused
+	w.untilRemembered()
 	w.crash()
 	open()
 	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 1}))

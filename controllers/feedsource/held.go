@@ -26,16 +26,17 @@ func (r *Reconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSourc
 	if said = said || !cached; said == (message != "") {
 		return // the words may differ from one refusal to the next; that one is told is enough
 	}
-	var err error
 	if !cached {
-		err = r.Live.Get(ctx, client.ObjectKeyFromObject(source), source)
+		var live v1alpha1.FeedSource
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(source), &live); err != nil || live.UID != source.UID {
+			return
+		}
+		*source = live
 	}
-	if err == nil {
-		err = r.write(ctx, source, func(source *v1alpha1.FeedSource) {
-			setFirstPoll(source, r.Clock.Now())
-			note(source, v1alpha1.ConditionItemsHeld, v1alpha1.ReasonWritesRefused, message, r.Clock.Now())
-		})
-	}
+	err := r.write(ctx, source, func(source *v1alpha1.FeedSource) {
+		setFirstPoll(source, r.Clock.Now())
+		note(source, v1alpha1.ConditionItemsHeld, v1alpha1.ReasonWritesRefused, message, r.Clock.Now())
+	})
 	if err == nil {
 		watch.saysHeld = message != ""
 	} else {

@@ -96,8 +96,7 @@ func (r *Reconciler) noteGone(ctx context.Context, item *v1alpha1.FeedItem) {
 	}
 }
 
-// writeLast writes what is not written of the items that are gone when the operator stops: no other process can know of them; and first
-// reports that wait for items: else the next process would poll once more for them.
+// writeLast writes what is not written of the items that are gone when the operator stops: no other process can know of them.
 func (r *Reconciler) writeLast(ctx context.Context) error {
 	<-ctx.Done()
 	states := r.states.all()
@@ -105,15 +104,11 @@ func (r *Reconciler) writeLast(ctx context.Context) error {
 	record.Last(ctx, slices.Collect(maps.Keys(states)), namespaceOf, func(ctx context.Context, name types.NamespacedName) {
 		var source v1alpha1.FeedSource
 		watch := states[name]
-		if err := r.Client.Get(ctx, name, &source); err != nil || source.UID != watch.uid {
+		if err := r.Client.Get(ctx, name, &source); err != nil || source.UID != watch.uid || !watch.counters.unwritten(&source.Status) {
 			return
 		}
 		watch.Lock()
 		defer watch.Unlock()
-		if watch.firstReport != nil {
-			_ = r.writeCounts(ctx, &source, watch, r.Clock.Now())
-			return
-		}
 		_ = r.writeCounted(ctx, &source, watch, r.write, func(source *v1alpha1.FeedSource) bool { return watch.counters.unwritten(&source.Status) })
 	})
 	return nil

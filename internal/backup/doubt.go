@@ -70,6 +70,10 @@ func skipNew(b *Backup) {
 	for i := range b.Sources {
 		sources[b.Sources[i].UID] = &b.Sources[i]
 	}
+	hasItems := map[types.UID]bool{}
+	for i := range b.Items {
+		hasItems[b.Items[i].Spec.SourceRef.UID] = true
+	}
 	for i := range b.Memories {
 		memory := &b.Memories[i]
 		owner := metav1.GetControllerOf(memory)
@@ -77,7 +81,7 @@ func skipNew(b *Backup) {
 			continue
 		}
 		status := &sources[owner.UID].Status
-		if status.LastSuccessTime == nil && memory.Data.URLHash != "" { // read, and not reported yet
+		if status.LastSuccessTime == nil && memory.Data.URLHash != "" && hasItems[owner.UID] { // read, and not reported yet
 			status.LastSuccessTime = &b.Time
 		}
 		if status.LastSuccessTime != nil {

@@ -148,7 +148,7 @@ func (b *Batcher) work(ctx context.Context, name types.NamespacedName, line *pos
 	if err := b.Live.Get(ctx, name, live); err != nil {
 		return posting.AfterError
 	}
-	_ = b.handOut(ctx, live, line) // what was not taken is written again
+	_ = b.handOut(ctx, live, line, nil) // what was not taken is written again
 	if b.Writes.Held(name.Namespace) {
 		return posting.AfterError
 	}
@@ -189,7 +189,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 		if settled, err := b.settle(ctx, live, of.Key, batch.Outcome{NotAfter: of.NotAfter, Unknown: true}, line, len(batch.Part(of))); err != nil || settled == nil {
 			return err
 		}
-		_ = b.handOut(ctx, live, line)
+		_ = b.handOut(ctx, live, line, nil)
 		return nil
 	}
 	room := b.Memory.Document(live.Namespace)
@@ -225,14 +225,16 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	ctx, span := b.traced(ctx, live, announced)
 	defer span.End()
 	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)
-	room.Release()      // what follows may take as long as the API server is away
+	draft.records, draft.prepared = nil, nil
+	// What follows may take as long as the API server is away.
+	room.Shrink(room.Held() - int64(len(draft.read))*weightOfRead)
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}
 	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line, len(batch.Part(announced))); err != nil || settled == nil {
 		return err
 	}
-	_ = b.handOut(ctx, live, line)
+	_ = b.handOut(ctx, live, line, draft.read)
 	return nil
 }
 

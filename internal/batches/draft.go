@@ -34,6 +34,8 @@ type draft struct {
 	records []json.RawMessage
 	// prepared are the members of a new one, for which their entries are held.
 	prepared []*delivery.Prepared
+	// read are the members of a new one as they were read, without their contents: most are still so when it has been sent.
+	read map[types.UID]*v1alpha1.FeedItem
 	// created is where this process has kept it; nil where it was there.
 	created *v1alpha1.FeedMemory
 	// size of the records, in bytes.
@@ -42,6 +44,9 @@ type draft struct {
 
 // copies is how often what is sent of a batch is in memory: as records and as a body, and once more each while they are made.
 const copies = 4
+
+// weightOfRead is how much memory an item takes without its content, in bytes; few take more.
+const weightOfRead = 8 << 10
 
 // waiting are the items that are to be sent to a destination and are in no batch: first those that were tried before, in the order of
 // their first attempts; then what was published first. They are of the cache.
@@ -153,7 +158,7 @@ func (b *Batcher) form(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if err != nil || live.Batch() == nil {
 		return nil, err
 	}
-	made := &draft{}
+	made := &draft{read: map[types.UID]*v1alpha1.FeedItem{}}
 	if err := b.fill(ctx, made, waiting, live, line, room); err != nil {
 		release(made.prepared)
 		return nil, err
@@ -250,7 +255,7 @@ func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem,
 		err = batch.ErrTooLarge
 	}
 	if err == nil {
-		err = room.Grow(copies * int64(len(sent)))
+		err = room.Grow(copies*int64(len(sent)) + weightOfRead)
 	}
 	if err != nil {
 		prepared.Release()
@@ -260,6 +265,8 @@ func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem,
 	made.size += len(sent) + 1
 	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: prepared.Key})
 	made.records, made.prepared = append(made.records, sent), append(made.prepared, prepared)
+	item.Spec.Content, item.Spec.CompressedContent, item.ManagedFields = "", "", nil
+	made.read[item.UID] = item
 	return nil
 }
 

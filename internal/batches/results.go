@@ -26,8 +26,9 @@ const writersAtOnce = 8
 
 // handOut writes on each item of the batches of a destination what is known of it. That a result is on its item already changes nothing there. One that is
 // not taken is written again later, and holds up nothing else. While the API server takes nothing, one result at a time finds out whether that is over, and
-// the others wait for that: a database that is full is not asked a hundred times every few seconds.
-func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line) error {
+// the others wait for that: a database that is full is not asked a hundred times every few seconds. Read are items as they were read a moment ago: one that
+// has changed since, or that has to be written once more, is read anew.
+func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line, read map[types.UID]*v1alpha1.FeedItem) error {
 	var failed []error
 	var mu sync.Mutex
 	var writers sync.WaitGroup
@@ -45,7 +46,7 @@ func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line
 		slots <- struct{}{}
 		writers.Go(func() {
 			defer func() { <-slots }()
-			err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: next.item}, next.key.item, next.outcome, line, tries)
+			err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: next.item}, next.key.item, read[next.key.item], next.outcome, line, tries)
 			b.written(d, next.key, err == nil)
 			mu.Lock()
 			defer mu.Unlock()
@@ -92,7 +93,7 @@ func (b *Batcher) dueResults(d *v1alpha1.FeedDestination) []memberResult {
 func (b *Batcher) handOutLast(ctx context.Context, d *v1alpha1.FeedDestination, line *posting.Line) error {
 	defer b.forgetUID(d)
 	for {
-		err := b.handOut(ctx, d, line)
+		err := b.handOut(ctx, d, line, nil)
 		if err == nil {
 			return nil
 		}
@@ -105,11 +106,14 @@ func (b *Batcher) handOutLast(ctx context.Context, d *v1alpha1.FeedDestination, 
 }
 
 // handOne writes on an item what has become of it in a batch. Of one that is gone it is remembered.
-func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid types.UID, outcome lifecycle.DeliveryOutcome, line *posting.Line,
-	tries int,
+func (b *Batcher) handOne(ctx context.Context, name types.NamespacedName, uid types.UID, read *v1alpha1.FeedItem, outcome lifecycle.DeliveryOutcome,
+	line *posting.Line, tries int,
 ) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
+	if read != nil {
+		return b.Items.Record(ctx, read, line, outcome, tries)
+	}
 	item := &v1alpha1.FeedItem{}
 	err := b.Live.Get(ctx, name, item)
 	switch {

@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,8 +65,8 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 	return &Prepared{Body: body, Key: lifecycle.RowOf(item, line.Destination).Key, post: p}, nil
 }
 
-// Record writes on a live item what has become of it at a destination, with so many tries at most, and remembers it there. What is on the item already
-// changes nothing.
+// Record writes on an item, as it was read a moment ago, what has become of it at a destination, with so many tries at most, and remembers it there. What is
+// on the item already changes nothing.
 func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *posting.Line, outcome lifecycle.DeliveryOutcome, tries int) error {
 	row := lifecycle.RowOf(item, line.Destination)
 	if row == nil || row.Ended() {
@@ -86,7 +87,10 @@ func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *post
 	}
 	b.remember(ctx, item, p, &outcome)
 	outcome.Token = lifecycle.Token(item)
-	if _, err := b.result(ctx, p, item, outcome).Write(ctx, item, tries); client.IgnoreNotFound(err) != nil {
+	switch _, err := b.result(ctx, p, item, outcome).Write(ctx, item, tries); {
+	case apierrors.IsNotFound(err): // since it was read
+		return b.RecordGone(ctx, item.UID, line, outcome)
+	case err != nil:
 		return err
 	}
 	p.memory.CancelReservation(item.UID)

@@ -89,9 +89,10 @@ func Receive(answer *http.Response, limit int64, room Grower) (*Parcel, error) {
 	return p, nil
 }
 
-// unused are pieces of FirstPiece, twice that and so on up to largestPiece, of bodies that nobody needed: most feeds that are sent again
-// are as they were. There are as many as room was taken for at a time, until the garbage collector takes them.
-var unused [6]sync.Pool
+// unused are pieces of FirstPiece, and of two, four and eight times that, of bodies that nobody needed: most feeds that are sent again
+// are as they were, and most are small. No room is taken for what lies here: there are as many as were read at a time, until the garbage collector
+// takes them. Larger ones would be a good part of the memory for documents.
+var unused [4]sync.Pool
 
 // unusedOf is where pieces of a size are left, if there is a place for such.
 func unusedOf(size int64) *sync.Pool {

@@ -1,6 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//nolint:bodyclose // the bodies of these answers are in memory
 package parcel
 
 import (
