@@ -53,6 +53,7 @@ func holdEndsWithTheOnlyItem(t *testing.T, late bool) {
 			hear.Store(w.faults.sourcesBehind.close(t))
 		}
 	})
+	w.untilSourceIn(5*time.Second, "news", saysOf(v1alpha1.ReasonSucceeded))
 	if late { // the time of a world waits for what its operator hears
 		w.untilGivenUp(refused)
 		await(t, func() error {
