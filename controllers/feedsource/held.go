@@ -22,11 +22,11 @@ func (r *Reconciler) checkWrites(ctx context.Context, source *v1alpha1.FeedSourc
 			"and results are kept in memory until they are accepted. Most likely a webhook, a policy or a quota refuses them. Its answer: " + answer
 	}
 	said := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionItemsHeld) != nil
-	cached := said || !watch.saysHeld // else it is from before this process has said it
-	if said = said || !cached; said == (message != "") {
+	behind := !said && watch.saysHeld // what is cached is from before this process has said it
+	if (said || behind) == (message != "") {
 		return // the words may differ from one refusal to the next; that one is told is enough
 	}
-	if !cached {
+	if behind {
 		var live v1alpha1.FeedSource
 		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(source), &live); err != nil || live.UID != source.UID {
 			return

@@ -188,7 +188,7 @@ func (r *Reconciler) parse(source *v1alpha1.FeedSource, memory *feedmemory.Memor
 		ETag:         response.Header.Get("ETag"),
 		LastModified: response.Header.Get("Last-Modified"),
 		TTL:          memory.Validators.TTL,
-		BodyHash:     outbound.Sum(response.Body),
+		BodyHash:     response.Sum(),
 	}
 	document, err := feed.Parse(response.Body, response.Header.Get("Content-Type"), response.URL)
 	if err != nil {

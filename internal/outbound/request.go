@@ -43,7 +43,7 @@ type Request struct {
 	// ETag and LastModified are the validators of the answer that the caller already has. They are
 	// of the document at the end of all redirects, and are therefore sent on each of them.
 	ETag, LastModified string
-	// Known is the Sum of the body that the caller already has: servers that know no validators send it again.
+	// Known is the Sum of the response with the body that the caller already has: servers that know no validators send it again.
 	Known string
 	// Header holds credentials and other headers of the caller's. It is sent to the scheme, host
 	// and port of URL only, until the first redirect that leaves them. Headers that belong to the
@@ -84,6 +84,9 @@ type Response struct {
 	// FreshFor is for how long the server says that the document stays as it is; 0 where it does not
 	// say, at most a year.
 	FreshFor time.Duration
+
+	// sum of the body, empty until it is known.
+	sum string
 }
 
 // connectionHeaders are set by the client, whatever the caller says. An Accept-Encoding of the
@@ -155,8 +158,9 @@ func (c *Client) Read(ctx context.Context, r Request, use func(*Response) error)
 	}
 	var used error
 	err = body.Open(ctx, r.MaxBytes, r.Room, weigh, func(unpacked []byte) error {
-		if response.Unchanged = r.Known != "" && Sum(unpacked) == r.Known; !response.Unchanged {
-			response.Body = unpacked
+		response.Body = unpacked
+		if r.Known != "" && response.Sum() == r.Known {
+			response.Unchanged, response.Body = true, nil
 		}
 		giveBack()
 		used = use(response)
@@ -266,7 +270,8 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 		return nil, nil, bodyFailure(ctx, trail.at, r.MaxBytes, r.Timeout, err)
 	}
 	if r.Known != "" {
-		if sum, is := body.Sum(); is && sum == r.Known { // nor is it put together
+		response.sum = body.Sum()
+		if response.sum == r.Known { // nor is it put together
 			response.Unchanged = true
 			body.Recycle()
 			return response, nil, nil
@@ -275,8 +280,13 @@ func (c *Client) finish(ctx context.Context, r Request, trail *trail, answer *ht
 	return response, body, nil
 }
 
-// Sum is what Known is of a body.
-func Sum(body []byte) string { return parcel.Sum(body) }
+// Sum is what Known is of the body: its SHA-256, in hex.
+func (r *Response) Sum() string {
+	if r.sum == "" {
+		r.sum = parcel.Sum(r.Body)
+	}
+	return r.sum
+}
 
 // callersHeader returns a copy of what the caller may set, under the names as net/http knows them:
 // under another spelling it would send a header of the connection a second time.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/outbound/parcel"
 )
 
 // R1.3
@@ -109,7 +110,7 @@ func TestABodyThatIsKnownIsUnchanged(t *testing.T) {
 				})
 				for _, path := range []string{"/at-once", "/in-chunks"} {
 					room, received := memory.Document("a"), false
-					request := Request{URL: server.URL + path, Known: Sum([]byte(known)), Room: room, Received: func() { received = true }}
+					request := Request{URL: server.URL + path, Known: parcel.Sum([]byte(known)), Room: room, Received: func() { received = true }}
 					err := client.Read(t.Context(), request, func(response *Response) error {
 						want := sent
 						if unchanged {
@@ -117,6 +118,9 @@ func TestABodyThatIsKnownIsUnchanged(t *testing.T) {
 						}
 						if response.Unchanged != unchanged || string(response.Body) != want {
 							t.Errorf("%s: unchanged %t, %d bytes", path, response.Unchanged, len(response.Body))
+						}
+						if !unchanged && response.Sum() != parcel.Sum([]byte(sent)) {
+							t.Errorf("%s: the sum %q", path, response.Sum())
 						}
 						if held := room.Held(); held != 0 {
 							t.Errorf("%s: %d bytes are held", path, held)

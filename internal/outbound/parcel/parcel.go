@@ -137,12 +137,12 @@ func Sum(pieces ...[]byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Sum is that of a body that has come uncompressed. Of another one nothing is known before it is unpacked.
-func (p *Parcel) Sum() (sum string, known bool) {
+// Sum is that of a body that has come uncompressed; empty: of a compressed one nothing is known before it is unpacked.
+func (p *Parcel) Sum() string {
 	if p.coding != "" {
-		return "", false
+		return ""
 	}
-	return Sum(p.pieces...), true
+	return Sum(p.pieces...)
 }
 
 // reader reads the parcel as it is. It can be read again with another one.

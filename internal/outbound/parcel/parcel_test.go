@@ -54,8 +54,8 @@ func TestABodyHoldsNothingOfThoseBeforeIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum, known := received.Sum(); !known || sum != Sum([]byte(want)) {
-				t.Errorf("%d bytes of %q: the sum %q (%t)", size, letter, sum, known)
+			if sum := received.Sum(); sum != Sum([]byte(want)) {
+				t.Errorf("%d bytes of %q: the sum %q", size, letter, sum)
 			}
 			body, err := received.Unpack(1 << 20)
 			if err != nil || string(body) != want {
@@ -75,7 +75,7 @@ func TestNothingIsKnownOfACompressedBodyBeforeItIsUnpacked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum, known := received.Sum(); known {
+	if sum := received.Sum(); sum != "" {
 		t.Errorf("the sum %q", sum)
 	}
 }
