@@ -20,7 +20,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -279,8 +281,18 @@ func (w *watching) event() bool {
 	if err := json.Unmarshal(w.lines.Bytes(), &event); err != nil {
 		w.Fatalf("%v: %s", err, w.lines.Text())
 	}
+	if isProgress(event) {
+		return w.event()
+	}
 	fmt.Fprintf(&w.heard, "  %s\n", w.said(event))
 	return true
+}
+
+// isProgress reports whether an event is a bookmark that says only how far a watch has come. A server may send one at any time, and need not
+// (https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks): a real one has sent one sooner where it was busy.
+func isProgress(event map[string]any) bool {
+	object, _ := event["object"].(map[string]any)
+	return event["type"] == string(watch.Bookmark) && text(object, "metadata", "annotations", metav1.InitialEventsAnnotationKey) == ""
 }
 
 // text is a field of an object.
