@@ -31,9 +31,8 @@ PUSH ?=
 # make image, make dist: seconds since 1970 that all files have, so that the same commit makes the same bytes.
 SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
 
-# The race detector needs a C compiler. Its linker takes a fifth less time than that of Go, which has to understand what of the detector is in C; and
-# there are a hundred programs of tests to link, each time.
-RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race -ldflags=-linkmode=external)
+# The race detector needs a C compiler.
+RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race)
 # It would sleep for a second at the end of each package and of each operator that a test runs, for the sake of goroutines that still go on.
 export GORACE = atexit_sleep_ms=0
 # Packages whose tests are run at once: half as many again as there are processors, because some wait for processes that they have started.
