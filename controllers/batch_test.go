@@ -238,15 +238,7 @@ func (f hookFault) againstBatch(t *testing.T, r hookReceiver) {
 	w := newWorld(t)
 	server := w.webhook(func(o *webhooktest.Options) { o.Keys = r.keys })
 	net := newNetworkAt(t, "127.0.0.1", server.URL)
-	if f.toxic != "" {
-		w.impatient.Store(true) // not where it answers: what a busy machine cuts off says nothing
-		net.breakWith(f.toxic)
-	} else {
-		server.OnRequest(func(p *webhooktest.Pending) bool {
-			f.answer(p)
-			return true
-		})
-	}
+	mend := f.strike(w, net, server)
 	w.webhookTo("ops", net.URL, inBatches(n, time.Hour), func(described *v1alpha1.FeedDestination) {
 		if r.change != nil {
 			r.change(described)
@@ -268,9 +260,7 @@ func (f hookFault) againstBatch(t *testing.T, r hookReceiver) {
 		}
 		return nil
 	})
-	net.heal()
-	server.OnRequest(nil)
-	w.impatient.Store(false)
+	mend()
 	w.restart() // nobody but the API server remembers
 	// A change of what bodies look like, and of what is listed, changes nothing about what was tried.
 	w.patchDestination("ops", `{"spec":{"webhook":{"body":"{\"other\": title}"}}}`)

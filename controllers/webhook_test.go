@@ -194,6 +194,24 @@ func TestADeliveryToAWebhookWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
+// strike has the fault happen to requests to a server behind a network, until it is mended.
+func (f hookFault) strike(w *world, net *network, server *webhooktest.Server) (mend func()) {
+	if f.toxic != "" {
+		w.impatient.Store(true) // not where it answers: what a busy machine cuts off says nothing
+		net.breakWith(f.toxic)
+	} else {
+		server.OnRequest(func(p *webhooktest.Pending) bool {
+			f.answer(p)
+			return true
+		})
+	}
+	return func() {
+		net.heal()
+		server.OnRequest(nil)
+		w.impatient.Store(false)
+	}
+}
+
 func (f hookFault) against(t *testing.T, r hookReceiver) {
 	t.Helper()
 	w := newWorld(t)
@@ -204,21 +222,11 @@ func (f hookFault) against(t *testing.T, r hookReceiver) {
 			r.change(described)
 		}
 	})
-	if f.toxic != "" {
-		w.impatient.Store(true) // not where it answers: what a busy machine cuts off says nothing
-		net.breakWith(f.toxic)
-	} else {
-		server.OnRequest(func(p *webhooktest.Pending) bool {
-			f.answer(p)
-			return true
-		})
-	}
+	mend := f.strike(w, net, server)
 	w.oneItem("ops")
 	item := w.untilItem("news", hasFailed("ops", 1))
 	failedAt := w.clock.Now()
-	net.heal()
-	server.OnRequest(nil)
-	w.impatient.Store(false)
+	mend()
 
 	row := item.Status.Deliveries[0]
 	if wait := row.NextRetryTime.Sub(row.NotAfter.Time); !f.sure && (row.State != v1alpha1.DeliveryIntent || wait != lifecycle.SettleTime) {
