@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/dashboard/chart"
 	"github.com/feed-operator/feed-operator/internal/dashboard/paged"
+	"github.com/feed-operator/feed-operator/internal/dashboard/trend"
 	"github.com/feed-operator/feed-operator/internal/overview"
 )
 
@@ -75,7 +75,7 @@ func (c Cut) Counts() (all v1alpha1.ItemCounts) {
 }
 
 // Trend is how many items have ended in each of the last hours, the current one last.
-func (c Cut) Trend() (all [chart.Hours]chart.Hour) {
+func (c Cut) Trend() (all [trend.Hours]trend.Hour) {
 	for _, in := range c.spaces {
 		for i := range in.hours {
 			all[i].Processed += in.hours[i].Processed

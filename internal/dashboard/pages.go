@@ -18,10 +18,10 @@ import (
 	"unicode"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/dashboard/chart"
 	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
 	"github.com/feed-operator/feed-operator/internal/dashboard/paged"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
+	"github.com/feed-operator/feed-operator/internal/dashboard/trend"
 )
 
 //go:embed templates
@@ -56,7 +56,7 @@ type page struct {
 
 	Needs        Needs
 	Counts       v1alpha1.ItemCounts
-	Chart        *chart.Chart
+	Chart        *trend.Chart
 	Providers    paged.Page[*Service]
 	Destinations paged.Page[*Service]
 	Recent       []Item
@@ -102,7 +102,7 @@ func (p *page) bytes() ([]byte, error) {
 func (h *handler) overview(_ *http.Request, _ *people.Person, cut Cut) (func() *page, error) {
 	return func() *page {
 		return &page{
-			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: chart.New(cut.Trend(), cut.AsOf),
+			kind: "overview", Title: "Overview", Needs: cut.Needs(needed), Counts: cut.Counts(), Chart: trend.New(cut.Trend(), cut.AsOf),
 			Providers: cut.FindServices(Query{}, providersIn), Destinations: cut.FindServices(Query{}, destinationsIn), Recent: cut.Recent(recent),
 		}
 	}, nil

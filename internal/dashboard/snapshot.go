@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/internal/dashboard/chart"
 	"github.com/feed-operator/feed-operator/internal/dashboard/foreign"
+	"github.com/feed-operator/feed-operator/internal/dashboard/trend"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/overview"
 )
@@ -42,7 +42,7 @@ type space struct {
 	providers    []Service
 	destinations []Service
 	counts       v1alpha1.ItemCounts
-	hours        [chart.Hours]chart.Hour
+	hours        [trend.Hours]trend.Hour
 	// version differs where anything that the page shows of the namespace does.
 	version uint64
 }
@@ -229,10 +229,10 @@ func itemOf(item *v1alpha1.FeedItem) Item {
 func (in *space) count(item *Item, now time.Time) {
 	in.counts.Add(item.Phase, 1)
 	ago := int(now.Truncate(time.Hour).Sub(time.Unix(item.Checked, 0).Truncate(time.Hour)) / time.Hour)
-	if ago < 0 || ago >= chart.Hours {
+	if ago < 0 || ago >= trend.Hours {
 		return
 	}
-	switch hour := &in.hours[chart.Hours-1-ago]; item.Phase {
+	switch hour := &in.hours[trend.Hours-1-ago]; item.Phase {
 	case v1alpha1.PhaseProcessed:
 		hour.Processed++
 	case v1alpha1.PhaseFailed:

@@ -1,10 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chart draws how many items have ended in each of the last hours.
+// Package trend draws how many items have ended in each of the last hours.
 //
 // It knows nothing of items but how many there are.
-package chart
+package trend
 
 import (
 	"fmt"
