@@ -33,8 +33,9 @@ SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
 
 # The race detector needs a C compiler.
 RACE = $(if $(and $(filter 1,$(shell go env CGO_ENABLED)),$(shell command -v $$(go env CC))),-race)
-# It would sleep for a second at the end of each package and of each operator that a test runs, for the sake of goroutines that still go on.
-export GORACE = atexit_sleep_ms=0
+# It would sleep for a second at the end of each package and of each operator that a test runs, for the sake of goroutines that still go on; and what it
+# knows of memory would be in small pages, of which a test of the controllers asks the kernel for a million.
+export GORACE = atexit_sleep_ms=0 no_huge_pages_for_shadow=0
 # Packages whose tests are run at once: half as many again as there are processors, because some wait for processes that they have started.
 # Those of `make test-real` have work for all of them.
 AT_ONCE = -p $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
