@@ -67,7 +67,7 @@ func (m *pollCost) unchanged(ctx context.Context) (rows []figure.Row, _ error) {
 	if err != nil {
 		return nil, err
 	}
-	var resident []int64
+	var usual []float64 // resident memory of each round, in bytes
 	for _, round := range []struct {
 		name string
 		how  rig.Answers
@@ -80,24 +80,46 @@ func (m *pollCost) unchanged(ctx context.Context) (rows []figure.Row, _ error) {
 	} {
 		rig.Progress("Unchanged feeds, answers: %s …", round.name)
 		m.hosts.Answer(round.how)
-		spent, err := m.measure(ctx, func(ctx context.Context) error { return rig.Pause(ctx, m.window) })
+		var resident float64
+		spent, err := m.measure(ctx, func(ctx context.Context) (err error) {
+			resident, err = m.averageMemory(ctx)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		resident = append(resident, spent.memory.Resident)
+		usual = append(usual, resident)
 		writes := spent.writes.Total()
 		rows = append(rows,
 			figure.AtLeast(fmt.Sprintf("polls of unchanged feeds per second of a core (%s)", round.name),
 				fmt.Sprintf("%.0f", spent.perSecond()), spent.perSecond(), 1000),
 			figure.AtMost("  API writes", fmt.Sprintf("%d (%d polls)", writes, spent.polls), float64(writes), 0, ""),
-			figure.Note("resident memory of the operator", "%.0f MB, at most %.0f MB since its start",
-				figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)))
+			figure.Note("resident memory of the operator", "%.0f MB on average, %.0f MB in the end, at most %.0f MB since its start",
+				figure.Megabytes(int64(resident)), figure.Megabytes(spent.memory.Resident), figure.Megabytes(spent.memory.Peak)))
 		rows = append(rows, figure.Notes(spent.writes)...)
 	}
 	endProfile()
-	first, last := resident[0], resident[len(resident)-1]
-	growth := float64(last-first) / float64(first) * 100
+	growth := (usual[len(usual)-1]/usual[0] - 1) * 100
 	return append(rows, figure.AtMost("growth of the resident memory over these rounds", fmt.Sprintf("%.0f %%", growth), growth, 10, " %")), nil
+}
+
+// averageMemory watches for the window how much memory is resident, in bytes. At one moment it may be a fifth more or less than at another one, by how
+// long ago the heap was collected; a leak shows in all of them.
+func (m *pollCost) averageMemory(ctx context.Context) (float64, error) {
+	const often = 500 * time.Millisecond
+	looks := int(m.window / often)
+	var sum float64
+	for range looks {
+		if err := rig.Pause(ctx, often); err != nil {
+			return 0, err
+		}
+		memory, err := m.manager.Memory()
+		if err != nil {
+			return 0, err
+		}
+		sum += float64(memory.Resident)
+	}
+	return sum / float64(looks), nil
 }
 
 // oneNew watches while each feed has one new entry, until all sources say that it is processed.
