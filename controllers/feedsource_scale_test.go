@@ -186,10 +186,15 @@ func TestALongFeedPausesWithoutWritesAndLosesNothing(t *testing.T) {
 	}
 	w.clock.Step(90 * time.Minute) // all are due again
 	items := w.untilItems("news", finished)
-	for round := 0; len(items) < listed && round < listed/room; round++ {
-		w.clock.Step(90 * time.Minute)
-		w.poll("news")
-		items = w.untilItems("news", finished)
+	for len(items) < listed {
+		before := len(items)
+		w.clock.Step(90 * time.Minute) // the next poll
+		items = w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+			if err := finished(items); err != nil || len(items) > before {
+				return err
+			}
+			return fmt.Errorf("still %d items", before)
+		})
 	}
 	items = w.untilItems("news", allProcessed(listed))
 	titled := map[string]int{}

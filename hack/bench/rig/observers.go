@@ -101,13 +101,29 @@ func (o *observers) watch(ctx context.Context, metrics, page string) {
 	}
 }
 
-// summary says how much was observed.
-func (o *observers) summary() string {
-	if o == nil {
+// Measured is on what something was measured, and how much was looked at meanwhile: of one control plane after the other.
+type Measured struct {
+	// Version of the API servers.
+	Version                string
+	scrapes, pages, traces int64
+}
+
+// Add adds a control plane on which nothing more will be measured.
+func (m *Measured) Add(p *Plane) {
+	m.Version = p.version
+	if o := p.observers; o != nil {
+		m.scrapes += o.scrapes.Load()
+		m.pages += o.pages.Load()
+		m.traces += o.traces.Load()
+	}
+}
+
+// Observed says how much of the operators was looked at.
+func (m *Measured) Observed() string {
+	if m.scrapes+m.pages+m.traces == 0 {
 		return "nobody looked at the operators"
 	}
-	return fmt.Sprintf("the operators were looked at meanwhile: %d scrapes of metrics, %d loads of the page, %d batches of traces",
-		o.scrapes.Load(), o.pages.Load(), o.traces.Load())
+	return fmt.Sprintf("the operators were looked at meanwhile: %d scrapes of metrics, %d loads of the page, %d batches of traces", m.scrapes, m.pages, m.traces)
 }
 
 // every does something at once, and then again each time that so long has passed, until the context ends.

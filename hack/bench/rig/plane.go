@@ -58,7 +58,7 @@ func (s Scale) Of(whole, short int) int {
 	return whole
 }
 
-// Plane is the API server on which everything is measured.
+// Plane is the API server on which one part is measured.
 type Plane struct {
 	options Options
 	dir     string
@@ -72,8 +72,8 @@ type Plane struct {
 	observers *observers
 	// Client reads and writes without a cache.
 	Client client.WithWatch
-	// Version of the API server.
-	Version string
+	// version of the API server.
+	version string
 }
 
 // Start starts a control plane of its own in a temporary folder, with the operator's kinds.
@@ -123,15 +123,12 @@ func Start(ctx context.Context, o Options) (_ *Plane, failed error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Version = version.GitVersion
+	p.version = version.GitVersion
 	return p, nil
 }
 
 // Root is the folder of the checkout.
 func (p *Plane) Root() string { return p.options.Root }
-
-// Observed says how much of the operators was looked at so far.
-func (p *Plane) Observed() string { return p.observers.summary() }
 
 // Stop ends the control plane and removes its data.
 func (p *Plane) Stop(ctx context.Context) {
