@@ -4,8 +4,6 @@
 package controllers_test
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
@@ -24,27 +21,12 @@ import (
 // get lost. It returns how many were lost.
 func (w *world) loseAnswer(holds string) *atomic.Int32 {
 	w.t.Helper()
-	direct, err := rest.HTTPClientFor(apiServer().Config)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	var lost atomic.Int32
 	w.onItemWrites(func(r *http.Request, body string) *metav1.Status {
 		if !strings.Contains(body, holds) || !lost.CompareAndSwap(0, 1) {
 			return nil
 		}
-		again := r.Clone(r.Context())
-		again.Body = io.NopCloser(bytes.NewReader([]byte(body)))
-		answer, err := direct.Do(again)
-		if err != nil {
-			w.t.Error(err)
-			return nil
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			w.t.Errorf("the write was answered with %s", answer.Status)
-		}
-		return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}
+		return w.takeUnanswered(r, []byte(body))
 	})
 	return &lost
 }

@@ -22,10 +22,6 @@ import (
 // were lost.
 func (w *world) loseReport(kind, holds string) *atomic.Int32 {
 	w.t.Helper()
-	direct, err := rest.HTTPClientFor(apiServer().Config)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	var lost atomic.Int32
 	w.faults.on(func(r *http.Request) *metav1.Status {
 		if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/"+kind+"/") {
@@ -36,20 +32,30 @@ func (w *world) loseReport(kind, holds string) *atomic.Int32 {
 		if err != nil || !strings.Contains(string(body), holds) || !lost.CompareAndSwap(0, 1) {
 			return nil
 		}
-		again := r.Clone(r.Context())
-		again.Body = io.NopCloser(bytes.NewReader(body))
-		answer, err := direct.Do(again)
-		if err != nil {
-			w.t.Error(err)
-			return nil
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			w.t.Errorf("the write was answered with %s", answer.Status)
-		}
-		return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}
+		return w.takeUnanswered(r, body)
 	})
 	return &lost
+}
+
+// takeUnanswered has the API server take a write, and its answer get lost.
+func (w *world) takeUnanswered(r *http.Request, body []byte) *metav1.Status {
+	direct, err := rest.HTTPClientFor(apiServer().Config)
+	if err != nil {
+		w.t.Error(err)
+		return nil
+	}
+	again := r.Clone(r.Context())
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	answer, err := direct.Do(again)
+	if err != nil {
+		w.t.Error(err)
+		return nil
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		w.t.Errorf("the write was answered with %s", answer.Status)
+	}
+	return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}
 }
 
 // R1.8: the report of a poll is written, and the API server's answer to that gets lost. What the filters have dropped is counted once.

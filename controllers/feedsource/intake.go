@@ -58,7 +58,8 @@ func roomFor(source *v1alpha1.FeedSource, active int, today polling.Intake, now 
 
 // mayCreate reports whether entries that wait in the feed can become items now.
 func (r *Reconciler) mayCreate(source *v1alpha1.FeedSource, watch *sourceState) bool {
-	room, _ := roomFor(source, int(r.tally.Of(source.UID).Active()), watch.today, r.Clock.Now())
+	now := r.Clock.Now()
+	room, _ := roomFor(source, r.tally.Active(source.UID, now), watch.today, now)
 	return room > 0
 }
 

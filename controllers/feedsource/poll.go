@@ -85,7 +85,6 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 		return r.memoryFull(ctx, source, watch, token)
 	}
 	watch.full = budget.MemoryBackoff{}
-	seenBefore := r.tally.Seen(source.UID)
 	if document != nil {
 		err = r.createItems(ctx, source, watch, memory, document, &found)
 		if stopping := err != nil && ctx.Err() != nil; stopping {
@@ -95,7 +94,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 	}
 	watch.lastPoll, watch.generation, watch.token, watch.redo = now, generation, token, time.Time{}
 	watch.interval, watch.firstReport = 0, nil
-	watch.noteCreated(found.created, seenBefore, now, r.Clock.Now())
+	watch.noteCreated(found.created, now, r.Clock.Now())
 	switch {
 	case err != nil: // the feed is well
 		r.Metrics.FeedRead(len(document.Entries))
@@ -250,7 +249,7 @@ func (r *Reconciler) createItems(
 	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.Sent.Mask(sifted.Message())
 	now := r.Clock.Now()
 	watch.today = itemsCreatedToday(source, memory, watch, begun, now)
-	room, limit := roomFor(source, int(itemcache.CountByPhase(items).Active()), watch.today, now)
+	room, limit := roomFor(source, r.tally.Active(source.UID, now), watch.today, now)
 	first := memory.First(source, begun, now)
 	plan := planOf(memory, sifted.Kept, first, room)
 	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1
@@ -289,13 +288,17 @@ func (r *Reconciler) makeItems(
 	for i := range plan.Create {
 		item := derive.Item(source, plan.Create[i], memory.Book.Trust(), memory.Sent)
 		making := r.Fresh.Expect(item, r.Clock.Now())
+		r.tally.Expect(item, r.Clock.Now())
 		// An entry that loses a part would be another one the next time.
 		err := record.AsDropped(r.Client.Create(ctx, item, client.FieldValidation(metav1.FieldValidationStrict)))
 		r.Recordable.Refused(crdcheck.KindItem, err)
 		if err != nil {
 			making.Ended(nil)
 		}
-		full := false
+		full, noSpace := false, RefusedForSpace(err) != ""
+		if noSpace || refusedByPolicy(err) || apierrors.IsInvalid(err) { // else it may be there, whatever the answer
+			r.tally.NotMade(item)
+		}
 		switch {
 		case refusedByPolicy(err): // which may be another one tomorrow: the entry waits in the feed, and stops no other
 			refused, deniedInARow = fmt.Errorf("create a FeedItem: %w", err), deniedInARow+1
@@ -311,7 +314,7 @@ func (r *Reconciler) makeItems(
 			why := failure.Mask(fmt.Sprintf("The entry %q cannot become a FeedItem: %v", item.Spec.Title, err))
 			found.damage = strings.TrimSpace(found.damage + " " + why)
 			ctrl.LoggerFrom(ctx).Error(err, "Entry refused by the API server", "item", item.Name)
-		case RefusedForSpace(err) != "": // what was created is remembered, the others wait
+		case noSpace: // what was created is remembered, the others wait
 			refused, full = fmt.Errorf("create a FeedItem: %w", err), true
 		default:
 			return nil, fmt.Errorf("create a FeedItem: %w", err)

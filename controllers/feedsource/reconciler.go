@@ -186,7 +186,7 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 	}
 	now := r.Clock.Now()
 	next = alignPoll(next)
-	settled := r.tally.Settled(source.UID, watch.expectedItems)
+	settled := r.tally.Settled(source.UID)
 	if watch.firstReport == nil && watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUnreported() {
 		if settled {
 			watch.countsStaleSince = time.Time{}

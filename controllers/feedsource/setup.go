@@ -61,7 +61,7 @@ func (r *Reconciler) countItems() handler.EventHandler {
 			r.tally.Change(before, after)
 			switch {
 			case before == nil, after == nil, before.Status.Phase == after.Status.Phase:
-			case r.tally.Settled(after.Spec.SourceRef.UID, 0):
+			case r.tally.Settled(after.Spec.SourceRef.UID):
 				enqueueSource(after, to, 0)
 			default:
 				enqueueSource(after, to, countDelay)

@@ -47,8 +47,6 @@ type sourceState struct {
 	countsWritten time.Time
 	// countsStaleSince is since when the counts are behind what has become of new items; zero: they are not.
 	countsStaleSince time.Time
-	// expectedItems is how many items of the source the tally has seen when it knows of all that polls have made.
-	expectedItems int64
 	// validators of the last answer, nil until they were read or written once.
 	validators *feedmemory.Validators
 	// filters of the generation that was looked at last, nil until there was one.
@@ -77,12 +75,12 @@ func (w *sourceState) counts(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
 	return source.Status.Items
 }
 
-// noteCreated notes that a poll has made so many items, of a source of which the tally had seen some before.
-func (w *sourceState) noteCreated(items int, seenBefore int64, poll, now time.Time) {
+// noteCreated notes that a poll has made so many items.
+func (w *sourceState) noteCreated(items int, poll, now time.Time) {
 	if items == 0 {
 		return
 	}
-	w.lastNews, w.expectedItems = poll, seenBefore+int64(items)
+	w.lastNews = poll
 	if w.countsStaleSince.IsZero() {
 		w.countsStaleSince = now
 	}

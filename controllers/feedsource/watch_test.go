@@ -110,7 +110,7 @@ func TestNewItemsAreCountedWithinAMinute(t *testing.T) {
 					t.Errorf("they may be written at %s, want %s", got, test.want)
 				}
 				if !test.watched.countsStaleSince.IsZero() {
-					test.watched.noteCreated(1, 0, at(30), at(31))
+					test.watched.noteCreated(1, at(30), at(31))
 				}
 			}
 		})
