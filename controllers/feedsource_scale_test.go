@@ -215,8 +215,7 @@ func TestAPollThatComesBeforeTheCacheHasTheLastOnesItemsLeavesThemTheirRoom(t *t
 	web := feedtest.New(t)
 	web.List(web.Entries("news", listed)...)
 	w := newWorld(t)
-	w.source("other", web.URL+"/other")
-	w.awaitItem("other", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)) // the operator is at work
+	w.poll(w.marker()) // the operator is at work
 	hear := w.faults.behind.close(t)
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.MaxActiveItems = new(int32(room)) })
 	w.untilItems("news", hasItems(room))
@@ -242,8 +241,7 @@ func TestItemsWhoseCreationWasNotAnsweredHaveTheirRoom(t *testing.T) {
 	web := feedtest.New(t)
 	web.List(web.Entries("news", listed)...)
 	w := newWorld(t)
-	w.source("other", web.URL+"/other")
-	w.awaitItem("other", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)) // the operator is at work
+	w.poll(w.marker()) // the operator is at work
 	hear := w.faults.behind.close(t)
 	var created atomic.Int32
 	w.faults.on(func(r *http.Request) *metav1.Status {

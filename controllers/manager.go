@@ -171,19 +171,19 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := watchKinds(ctx, manager, recordable); err != nil {
 		return err
 	}
-	whole := recordable.Whole(manager.GetClient())
+	whole, live := recordable.Whole(manager.GetClient()), itemcache.LiveReader{Reader: manager.GetAPIReader()}
 	before := &postmemory.Memories{
-		Clock: options.Clock, Client: whole, Live: manager.GetAPIReader(), Recorder: manager.GetEventRecorder(component),
+		Clock: options.Clock, Client: whole, Live: live, Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,
 		Most: cmp.Or(options.PostsInMemory, postmemory.MostPosts),
 	}
 	client := itemwrites.Watch(whole, taken)
 	written := &results.Results{
-		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Recordable: recordable, Services: known,
+		Clock: options.Clock, Client: client, Live: live, Writes: taken, Recordable: recordable, Services: known,
 		Recorder: manager.GetEventRecorder(component), Stream: stream, Waker: waker,
 	}
 	posts := &delivery.Engine{
-		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Stream: stream, Tracer: options.Tracer, Schedule: plan, Waker: waker,
+		Clock: options.Clock, Client: client, Live: live, Writes: taken, Stream: stream, Tracer: options.Tracer, Schedule: plan, Waker: waker,
 		Names: names, Services: known, Posted: before, InPlace: options.InPlace, Work: posting.Work{Background: apart}, Results: written,
 		Images: delivery.NewImages(options.Clock, plan, picture.NewFetcher(options.Outbound)),
 	}
@@ -195,7 +195,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	items := &feeditem.Reconciler{
 		Clock:      options.Clock,
 		Client:     client,
-		Live:       manager.GetAPIReader(),
+		Live:       live,
 		Fresh:      fresh,
 		Writes:     taken,
 		Recorder:   manager.GetEventRecorder(component),
@@ -212,7 +212,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	sources := &feedsource.Reconciler{
 		Clock:    options.Clock,
 		Client:   whole,
-		Live:     manager.GetAPIReader(),
+		Live:     live,
 		Writes:   taken,
 		Recorder: manager.GetEventRecorder(component),
 		Stream:   stream,
@@ -230,7 +230,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	tools := service.Tools{
 		Clock:      options.Clock,
 		Client:     manager.GetClient(),
-		Live:       manager.GetAPIReader(),
+		Live:       live,
 		Recorder:   manager.GetEventRecorder(component),
 		Services:   known,
 		Waker:      waker,
@@ -239,10 +239,10 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	}
 	providers := service.NewAIProviders(tools, options.Providers, options.ItemWorkers)
 	destinations := service.NewFeedDestinations(tools, options.Destinations)
-	retention := &retention.Reconciler{Clock: options.Clock, Schedule: plan, Client: manager.GetClient(), Live: manager.GetAPIReader(), Waker: waker}
+	retention := &retention.Reconciler{Clock: options.Clock, Schedule: plan, Client: manager.GetClient(), Live: live, Waker: waker}
 
 	sending := &batching.Reconciler{Client: client, Schedule: plan, Waker: waker, Batches: &batches.Batcher{
-		Clock: options.Clock, Client: client, Live: manager.GetAPIReader(), Writes: taken, Tracer: options.Tracer, Schedule: plan, Waker: waker, Services: known,
+		Clock: options.Clock, Client: client, Live: live, Writes: taken, Tracer: options.Tracer, Schedule: plan, Waker: waker, Services: known,
 		InPlace: options.InPlace, Memory: options.Outbound.Budget(), Requests: posting.Work{Background: apart}, Items: delivery.Batched{Engine: posts},
 	}}
 	telling := &eventing.Reconciler{

@@ -227,7 +227,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)
 	draft.records, draft.prepared = nil, nil
 	// What follows may take as long as the API server is away.
-	room.Shrink(room.Held() - int64(len(draft.read))*weightOfRead)
+	room.Shrink(room.Held() - draft.weight)
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}

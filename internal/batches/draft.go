@@ -26,6 +26,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/results"
 )
 
 // draft is a batch with what is sent of its members.
@@ -36,6 +37,8 @@ type draft struct {
 	prepared []*delivery.Prepared
 	// read are the members of a new one as they were read, without their contents: most are still so when it has been sent.
 	read map[types.UID]*v1alpha1.FeedItem
+	// weight of them, in bytes.
+	weight int64
 	// created is where this process has kept it; nil where it was there.
 	created *v1alpha1.FeedMemory
 	// size of the records, in bytes.
@@ -44,9 +47,6 @@ type draft struct {
 
 // copies is how often what is sent of a batch is in memory: as records and as a body, and once more each while they are made.
 const copies = 4
-
-// weightOfRead is how much memory an item takes without its content, in bytes; few take more.
-const weightOfRead = 8 << 10
 
 // waiting are the items that are to be sent to a destination and are in no batch: first those that were tried before, in the order of
 // their first attempts; then what was published first. They are of the cache.
@@ -254,8 +254,10 @@ func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem,
 	if size := made.size + len(sent) + 1; err == nil && len(made.Members) > 0 && size > batch.MaxBytes {
 		err = batch.ErrTooLarge
 	}
+	item.Spec.Content, item.Spec.CompressedContent = "", ""
+	weight := results.WeightOf(item)
 	if err == nil {
-		err = room.Grow(copies*int64(len(sent)) + weightOfRead)
+		err = room.Grow(copies*int64(len(sent)) + weight)
 	}
 	if err != nil {
 		prepared.Release()
@@ -265,8 +267,7 @@ func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem,
 	made.size += len(sent) + 1
 	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: prepared.Key})
 	made.records, made.prepared = append(made.records, sent), append(made.prepared, prepared)
-	item.Spec.Content, item.Spec.CompressedContent, item.ManagedFields = "", "", nil
-	made.read[item.UID] = item
+	made.read[item.UID], made.weight = item, made.weight+weight
 	return nil
 }
 
