@@ -219,7 +219,8 @@ func TestAPollThatComesBeforeTheCacheHasTheLastOnesItemsLeavesThemTheirRoom(t *t
 	hear := w.faults.behind.close(t)
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.MaxActiveItems = new(int32(room)) })
 	w.untilItems("news", hasItems(room))
-	for range 2 {
+	for _, later := range []time.Duration{0, 0, 6 * time.Minute} {
+		w.clock.FakeClock.Step(later)
 		w.poll("news")
 		if items, err := w.items(t.Context(), "news"); err != nil || len(items) != room {
 			t.Fatalf("%d items, want %d (error: %v)", len(items), room, err)

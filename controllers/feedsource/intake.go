@@ -58,8 +58,7 @@ func roomFor(source *v1alpha1.FeedSource, active int, today polling.Intake, now 
 
 // mayCreate reports whether entries that wait in the feed can become items now.
 func (r *Reconciler) mayCreate(source *v1alpha1.FeedSource, watch *sourceState) bool {
-	now := r.Clock.Now()
-	room, _ := roomFor(source, r.tally.Active(source.UID, now), watch.today, now)
+	room, _ := roomFor(source, r.tally.Active(source), watch.today, r.Clock.Now())
 	return room > 0
 }
 

@@ -249,7 +249,7 @@ func (r *Reconciler) createItems(
 	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.Sent.Mask(sifted.Message())
 	now := r.Clock.Now()
 	watch.today = itemsCreatedToday(source, memory, watch, begun, now)
-	room, limit := roomFor(source, r.tally.Active(source.UID, now), watch.today, now)
+	room, limit := roomFor(source, r.tally.Active(source), watch.today, now)
 	first := memory.First(source, begun, now)
 	plan := planOf(memory, sifted.Kept, first, room)
 	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1
@@ -347,6 +347,7 @@ func (r *Reconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, wa
 	}
 	// Entries that wait in the feed can become items now: it is read again, also if it has not changed.
 	// While there is no room, that would only find the same.
+	r.tally.Confirm(ctx, r.Client, r.Live, source, r.Clock.Now())
 	room := watch.held && r.mayCreate(source, watch)
 	anotherFeed := memory.Validators.URLHash != feedmemory.URLHash(source.Spec.URL)
 	neverReported := source.Status.Format == "" // the last answer was taken, and its status was not

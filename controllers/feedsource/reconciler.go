@@ -91,6 +91,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if gone := client.IgnoreNotFound(err) == nil; gone {
 			r.states.forget(request.NamespacedName)
 			r.Names.Forget(request.NamespacedName)
+			r.tally.Forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -186,8 +187,8 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 	}
 	now := r.Clock.Now()
 	next = alignPoll(next)
-	settled := r.tally.Settled(source.UID)
-	if watch.firstReport == nil && watch.counts(source) == r.tally.Of(source.UID) && !watch.todayUnreported() {
+	settled := r.tally.Settled(source)
+	if watch.firstReport == nil && watch.counts(source) == r.tally.Of(source) && !watch.todayUnreported() {
 		if settled {
 			watch.countsStaleSince = time.Time{}
 		}
@@ -240,7 +241,7 @@ func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSour
 			if today = watch.today; today.Created > 0 {
 				source.Status.ItemsToday = itemsToday(today)
 			}
-			watch.counters.write(&source.Status, r.tally.Of(source.UID))
+			watch.counters.write(&source.Status, r.tally.Of(source))
 		}
 	})
 	if err != nil {

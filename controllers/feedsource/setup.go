@@ -61,7 +61,7 @@ func (r *Reconciler) countItems() handler.EventHandler {
 			r.tally.Change(before, after)
 			switch {
 			case before == nil, after == nil, before.Status.Phase == after.Status.Phase:
-			case r.tally.Settled(after.Spec.SourceRef.UID):
+			case r.tally.SettledWith(after):
 				enqueueSource(after, to, 0)
 			default:
 				enqueueSource(after, to, countDelay)

@@ -49,8 +49,8 @@ var tallyMutations = []mutation{
 	{
 		breaks: "what the cache has not told of yet leaves room for more",
 		file:   "internal/itemcache/tally.go",
-		old:    "int(t.bySource[source].Active()) + len(t.expected[source])",
-		now:    "int(t.bySource[source].Active())",
+		old:    "int(t.bySource[idOf(source)].Active()) + len(t.expected[idOf(source)])",
+		now:    "int(t.bySource[idOf(source)].Active())",
 		in:     "controllers",
 		tests:  []string{"TestAPollThatComesBeforeTheCacheHasTheLastOnesItemsLeavesThemTheirRoom"},
 	},

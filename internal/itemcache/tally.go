@@ -8,95 +8,60 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 )
 
-// expectedFor is how long the cache is waited for to tell of an item that was made, and at most twice as long. It never tells of one that is deleted while
-// it lists all items anew, nor of one whose making failed in a way that leaves open whether it is there.
-const expectedFor = 5 * time.Minute
-
 // Tally counts the items of each source by phase, as the events of the cache tell of them. So a source's
 // counts cost the same however many items it has; to list them copies 54 MB where there are 100,000.
-// It also knows which items this process has made that the cache has not told of yet.
+// It also knows which items this process has made that the cache has not told of yet: see Expect.
 // The zero value has counted nothing.
 type Tally struct {
 	mu       sync.Mutex
-	bySource map[types.UID]v1alpha1.ItemCounts
-	expected map[types.UID]map[string]time.Time // by their names, since when
-	swept    time.Time                          // when those were forgotten last that are expected in vain
+	bySource map[sourceID]v1alpha1.ItemCounts
+	expected map[sourceID]map[string]time.Time // by their names, since when
+}
+
+// sourceID is a source as its items name it: another one of the same name has another UID.
+type sourceID struct {
+	types.NamespacedName
+	uid types.UID
+}
+
+func idOf(source *v1alpha1.FeedSource) sourceID {
+	return sourceID{client.ObjectKeyFromObject(source), source.UID}
+}
+
+func sourceOf(item *v1alpha1.FeedItem) sourceID {
+	return sourceID{types.NamespacedName{Namespace: item.Namespace, Name: item.Spec.SourceRef.Name}, item.Spec.SourceRef.UID}
 }
 
 // Of returns the counts of a source.
-func (t *Tally) Of(source types.UID) v1alpha1.ItemCounts {
+func (t *Tally) Of(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.bySource[source]
+	return t.bySource[idOf(source)]
 }
 
-// Active is how many items of a source are not finished, those included that were made and that the cache has not told of yet.
-func (t *Tally) Active(source types.UID, now time.Time) int {
+// Active is how many items of a source are not finished, those included that are expected.
+func (t *Tally) Active(source *v1alpha1.FeedSource) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sweep(now)
-	return int(t.bySource[source].Active()) + len(t.expected[source])
+	return int(t.bySource[idOf(source)].Active()) + len(t.expected[idOf(source)])
 }
 
-// Settled reports whether the cache has told of all items of a source that were made, and each of them is finished or waits to be retried.
-func (t *Tally) Settled(source types.UID) bool {
+// Settled reports whether each item of a source is finished or waits to be retried, and none is expected.
+func (t *Tally) Settled(source *v1alpha1.FeedSource) bool { return t.settled(idOf(source)) }
+
+// SettledWith is Settled of the source of an item.
+func (t *Tally) SettledWith(item *v1alpha1.FeedItem) bool { return t.settled(sourceOf(item)) }
+
+func (t *Tally) settled(source sourceID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	counts := t.bySource[source]
 	return len(t.expected[source]) == 0 && counts.Unprocessed == 0 && counts.Pending == 0
-}
-
-// Expect is called before an item is made: the cache may tell of it before its maker has the answer.
-func (t *Tally) Expect(item *v1alpha1.FeedItem, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sweep(now)
-	source := item.Spec.SourceRef.UID
-	if t.expected[source] == nil {
-		if t.expected == nil {
-			t.expected = map[types.UID]map[string]time.Time{}
-		}
-		t.expected[source] = map[string]time.Time{}
-	}
-	t.expected[source][item.Name] = now
-}
-
-// NotMade is called when an item that was expected is known not to have been made.
-func (t *Tally) NotMade(item *v1alpha1.FeedItem) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.heardOf(item)
-}
-
-// heardOf ends that an item is expected.
-func (t *Tally) heardOf(item *v1alpha1.FeedItem) {
-	source := item.Spec.SourceRef.UID
-	delete(t.expected[source], item.Name)
-	if len(t.expected[source]) == 0 {
-		delete(t.expected, source)
-	}
-}
-
-// sweep forgets from time to time what is expected in vain, also of sources that are gone.
-func (t *Tally) sweep(now time.Time) {
-	if passed := now.Sub(t.swept); 0 <= passed && passed < expectedFor {
-		return
-	}
-	t.swept = now
-	for source, names := range t.expected {
-		for name, since := range names {
-			if passed := now.Sub(since); passed < 0 || passed >= expectedFor {
-				delete(names, name)
-			}
-		}
-		if len(names) == 0 {
-			delete(t.expected, source)
-		}
-	}
 }
 
 // Change takes in that an item has become another: from nil when it is new, to nil when it is gone.
@@ -104,7 +69,7 @@ func (t *Tally) Change(from, to *v1alpha1.FeedItem) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if to != nil {
-		t.heardOf(to)
+		t.heardOf(sourceOf(to), to.Name)
 	}
 	t.add(to, 1)
 	t.add(from, -1)
@@ -114,7 +79,7 @@ func (t *Tally) add(item *v1alpha1.FeedItem, n int32) {
 	if item == nil {
 		return
 	}
-	source := item.Spec.SourceRef.UID
+	source := sourceOf(item)
 	counts := t.bySource[source]
 	counts.Add(item.Status.Phase, n)
 	if counts == (v1alpha1.ItemCounts{}) {
@@ -122,7 +87,7 @@ func (t *Tally) add(item *v1alpha1.FeedItem, n int32) {
 		return
 	}
 	if t.bySource == nil {
-		t.bySource = map[types.UID]v1alpha1.ItemCounts{}
+		t.bySource = map[sourceID]v1alpha1.ItemCounts{}
 	}
 	t.bySource[source] = counts
 }
