@@ -6,6 +6,7 @@ package controllers_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,10 +37,10 @@ func (w *watched) shows(want map[string]float64) {
 }
 
 // watchedWorld starts an operator with scripted providers that is scraped.
-func watchedWorld(t *testing.T, scripts map[string]*script) *watched {
+func watchedWorld(t *testing.T, scripts map[string]*script, change ...func(*world)) *watched {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	w := scriptedWorld(t, scripts, func(w *world) { w.metrics, w.inPlace = registry, backoff.InPlace{} })
+	w := scriptedWorld(t, scripts, append(change, func(w *world) { w.metrics, w.inPlace = registry, backoff.InPlace{} })...)
 	scraped := &watched{w, registry, promtest.Record(t, w.clock.Now, registry)}
 	scraped.shows(map[string]float64{`items{phase="Failed"}`: 0}) // it leads
 	return scraped
@@ -286,6 +287,58 @@ func TestNothingProcessedAlertsAndAQuietWeekendDoesNot(t *testing.T) {
 	w.prometheus.Firing("FeedOperatorProvidersUnavailable")
 	w.pass(10 * time.Minute)
 	w.prometheus.Firing("FeedOperatorProvidersUnavailable", "FeedOperatorNothingProcessed")
+}
+
+// R5.3: lists and watches of items that are refused alert, though every gauge stays as it was. When they succeed again, work goes on and no alert is left.
+func TestItemsThatCannotBeWatchedAlert(t *testing.T) {
+	t.Parallel()
+	// Each namespace has a watch of its own, so that there are errors enough before the real waits between two attempts become long.
+	w := watchedWorld(t, nil, func(w *world) {
+		for range 11 {
+			w.others = append(w.others, w.api.Namespace(t))
+		}
+	})
+	web := w.news()
+	w.calm()
+	w.faults.refuse(func(r *http.Request) bool {
+		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/feeditems")
+	})
+	refused := 10.0 // at first
+	for range 4 {
+		await(t, func() error {
+			if now := w.errorsOf("feeditems"); now < refused {
+				return fmt.Errorf("%g lists and watches were refused, and not %g", now, refused)
+			}
+			return nil
+		})
+		w.prometheus.Scrape()
+		refused = w.errorsOf("feeditems") + 1
+		w.clock.Step(2 * time.Minute)
+	}
+	w.shows(map[string]float64{`items{phase="Processed"}`: 1, `items_due`: 0, `api_list_watch_errors_total{resource="feedsources"}`: 0})
+	w.prometheus.Firing("FeedOperatorWatchFailing")
+	w.faults.refuse(nil)
+	web.List(web.Entries("news", 2)...)
+	w.poll("news")
+	w.itemsInTime("news", allProcessed(2))
+	w.calm()
+}
+
+// errorsOf is how many lists and watches of a resource have failed.
+func (w *watched) errorsOf(resource string) (failed float64) {
+	w.t.Helper()
+	families, err := w.registry.Gather()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "feed_operator_api_list_watch_errors_total" && labelsOf(metric) == fmt.Sprintf("{resource=%q}", resource) {
+				failed += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return failed
 }
 
 // R5.3: a queue that has more than a hundred items, and twice those of the day before, alerts after half an hour.

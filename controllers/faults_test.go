@@ -5,6 +5,7 @@ package controllers_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,10 @@ type faults struct {
 	mu     sync.Mutex
 	answer func(*http.Request) *metav1.Status
 	after  func(*http.Request)
+	// refused are requests that are refused although they watch, which answer does not see; nil for none.
+	refused func(*http.Request) bool
+	// underWay ends the watches that have been answered.
+	underWay []context.CancelFunc
 	// What the API server tells of changes of items waits at behind, and of sources at sourcesBehind.
 	behind, sourcesBehind gate
 }
@@ -64,6 +69,29 @@ func (f *faults) on(answer func(*http.Request) *metav1.Status) {
 	f.answer = answer
 }
 
+// refuse has requests refused as by an API server that has lost the role of the operator, and ends the watches that are under way; nil ends it.
+func (f *faults) refuse(refused func(*http.Request) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused = refused
+	for _, end := range f.underWay {
+		end()
+	}
+	f.underWay = nil
+}
+
+// watch is a request to watch that ends when others are to be refused.
+func (f *faults) watch(r *http.Request) *http.Request {
+	ctx, end := context.WithCancel(r.Context())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.underWay = append(f.underWay, end)
+	if f.refused != nil && f.refused(r) { // since this request was looked at
+		end()
+	}
+	return r.WithContext(ctx)
+}
+
 // gateOf is where the answer to a watch waits; nil for other requests.
 func (f *faults) gateOf(r *http.Request) *gate {
 	switch {
@@ -79,13 +107,16 @@ func (f *faults) gateOf(r *http.Request) *gate {
 func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		f.mu.Lock()
-		answer, after := f.answer, f.after
+		answer, after, refused := f.answer, f.after, f.refused
 		f.mu.Unlock()
 		if after != nil {
 			defer after(r)
 		}
+		if refused != nil && refused(r) {
+			return respond(r, &metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "may not"})
+		}
 		if at := f.gateOf(r); at != nil {
-			response, err := server.RoundTrip(r)
+			response, err := server.RoundTrip(f.watch(r))
 			if err == nil {
 				response.Body = changesTold{response.Body, at, r}
 			}
@@ -101,17 +132,22 @@ func (f *faults) wrap(server http.RoundTripper) http.RoundTripper {
 		if status.Code == 0 {
 			return nil, errors.New("connection refused")
 		}
-		status.Kind, status.APIVersion, status.Status = "Status", "v1", metav1.StatusFailure
-		body, err := json.Marshal(status)
-		header := http.Header{"Content-Type": {"application/json"}}
-		if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-			header.Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
-		}
-		return &http.Response{
-			StatusCode: int(status.Code), Body: io.NopCloser(bytes.NewReader(body)), Request: r,
-			Header: header,
-		}, err
+		return respond(r, status)
 	})
+}
+
+// respond makes a response with a status.
+func respond(r *http.Request, status *metav1.Status) (*http.Response, error) {
+	status.Kind, status.APIVersion, status.Status = "Status", "v1", metav1.StatusFailure
+	body, err := json.Marshal(status)
+	header := http.Header{"Content-Type": {"application/json"}}
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	return &http.Response{
+		StatusCode: int(status.Code), Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+		Header: header,
+	}, err
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

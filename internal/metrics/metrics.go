@@ -65,7 +65,8 @@ type Metrics struct {
 	deliveries       *prometheus.CounterVec
 	deliveryFailures *prometheus.CounterVec
 
-	apiWrites *prometheus.CounterVec
+	apiWrites      *prometheus.CounterVec
+	apiWatchErrors *prometheus.CounterVec
 }
 
 // The labels that have the same values everywhere.
@@ -74,6 +75,7 @@ const (
 	labelResult   = "result"
 	labelCategory = "category"
 	labelProvider = "provider"
+	labelResource = "resource"
 )
 
 // New makes the counters, each with all of its values at 0: what has never happened is not missing, and the first time shows in a rate.
@@ -122,7 +124,10 @@ func New() *Metrics {
 
 		apiWrites: counters("api_writes_total",
 			"Requests by which the operator writes to the API server, by resource, verb (create, update, patch or delete) and result: "+
-				"the class of the HTTP status (2xx, 4xx, 5xx), or error without one.", "resource", "verb", labelResult),
+				"the class of the HTTP status (2xx, 4xx, 5xx), or error without one.", labelResource, "verb", labelResult),
+		apiWatchErrors: counters("api_list_watch_errors_total",
+			"Lists and watches that the API server has refused (but for 410) or not answered, by resource. While they fail, gauges are what was known last.",
+			labelResource),
 	}
 	m.fill()
 	return m
@@ -164,6 +169,7 @@ func (m *Metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.polls, m.pollFailures, m.entriesFetched, m.itemsCreated, m.stages, m.stageSeconds, m.retryDelay, m.itemsEnded, m.itemRetries, m.endToEnd,
 		m.providerCalls, m.providerErrors, m.providerTokens, m.providerSeconds, m.fallbacks, m.deliveries, m.deliveryFailures, m.apiWrites,
+		m.apiWatchErrors,
 	}
 }
 
@@ -178,6 +184,7 @@ func (m *Metrics) fill() {
 	each(m.providerTokens, ProviderTypes)
 	each(m.deliveries, []string{deliverySent, deliveryResent, deliveryFound, deliveryDuplicate, deliverySpooled, deliveryDead})
 	each(m.deliveryFailures, categories)
+	each(m.apiWatchErrors, cached)
 	for _, vector := range []*prometheus.HistogramVec{m.stageSeconds, m.retryDelay} {
 		for _, stage := range stages {
 			vector.WithLabelValues(stage)

@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -82,6 +83,7 @@ func TestWhatHasNeverHappenedIsZero(t *testing.T) {
 	for name, series := range map[string]int{
 		"feed_operator_items_ended_total": 6, "feed_operator_provider_errors_total": 24, "feed_operator_deliveries_total": 6,
 		"feed_operator_services": 12, "feed_operator_items": 5, "feed_operator_dead_letters": 5, "feed_operator_stages_total": 15,
+		"feed_operator_api_list_watch_errors_total": 4,
 	} {
 		if got, err := testutil.GatherAndCount(registry, name); got != series || err != nil {
 			t.Errorf("%s has %d series, want %d: %v", name, got, series, err)
@@ -433,6 +435,61 @@ func TestWritesAreCounted(t *testing.T) {
 		feed_operator_api_writes_total{resource="feeditems",result="4xx",verb="patch"} 1
 		feed_operator_api_writes_total{resource="leases",result="error",verb="update"} 1
 		feed_operator_api_writes_total{resource="other",result="2xx",verb="create"} 1`)
+}
+
+// R5.2, R5.3: a list or a watch that is refused or not answered is counted; but neither what ends normally, nor what is about one object, nor what writes.
+func TestListsAndWatchesThatFailAreCounted(t *testing.T) {
+	t.Parallel()
+	const kinds = "/apis/feeds.feed-operator.io/v1alpha1"
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	late, end := context.WithTimeout(t.Context(), 0)
+	defer end()
+	m := New()
+	for _, call := range []struct {
+		ctx          context.Context //nolint:containedctx // that of a request
+		method, path string
+		code         int // 0 for no answer
+	}{
+		// These count.
+		{t.Context(), http.MethodGet, kinds + "/feeditems", http.StatusForbidden},
+		{t.Context(), http.MethodGet, kinds + "/namespaces/events/feeditems?watch=true", http.StatusInternalServerError},
+		{t.Context(), http.MethodGet, kinds + "/feedsources", 0},
+		{late, http.MethodGet, kinds + "/feedsources?watch=true", 0},
+		{t.Context(), http.MethodGet, "/apis/coordination.k8s.io/v1/namespaces/x/leases", http.StatusNotFound},
+		{t.Context(), http.MethodGet, kinds + "/namespaces/x/feedmemories", http.StatusBadRequest},
+		// These do not.
+		{t.Context(), http.MethodGet, kinds + "/feeditems", http.StatusOK},
+		{t.Context(), http.MethodGet, kinds + "/feeditems?watch=true", http.StatusGone},
+		{stopped, http.MethodGet, kinds + "/feeditems?watch=true", 0},
+		{t.Context(), http.MethodGet, kinds + "/namespaces/x/feeditems/one", http.StatusNotFound},
+		{t.Context(), http.MethodGet, kinds + "/namespaces/x/feeditems/feeditems", http.StatusForbidden},
+		{t.Context(), http.MethodGet, "/api/v1/namespaces/feeditems", http.StatusForbidden},
+		{t.Context(), http.MethodGet, "/api/v1/namespaces/x/secrets", http.StatusForbidden},
+		{t.Context(), http.MethodPost, kinds + "/namespaces/x/feeditems", http.StatusForbidden},
+		{t.Context(), http.MethodDelete, kinds + "/namespaces/x/feeditems", 0},
+	} {
+		by := m.WrapTransport(roundTripper(func(*http.Request) (*http.Response, error) {
+			if call.code == 0 {
+				return nil, errors.New("no connection")
+			}
+			return &http.Response{StatusCode: call.code, Body: http.NoBody}, nil
+		}))
+		request, err := http.NewRequestWithContext(call.ctx, call.method, "https://api.example"+call.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, err := by.RoundTrip(request); err == nil {
+			_ = response.Body.Close()
+		}
+	}
+	same(t, gathered(t, m, Now{}), "feed_operator_api_list_watch_errors_total", `
+		feed_operator_api_list_watch_errors_total{resource="aiproviders"} 0
+		feed_operator_api_list_watch_errors_total{resource="feeddestinations"} 0
+		feed_operator_api_list_watch_errors_total{resource="feeditems"} 2
+		feed_operator_api_list_watch_errors_total{resource="feedmemories"} 1
+		feed_operator_api_list_watch_errors_total{resource="feedsources"} 2
+		feed_operator_api_list_watch_errors_total{resource="leases"} 1`)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

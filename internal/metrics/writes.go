@@ -4,21 +4,26 @@
 package metrics
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// resources are what the operator writes to, as the paths of the API server name it.
+// resources are what the operator reads and writes, as the paths of the API server name it.
 var resources = []string{"feedsources", "feeditems", "aiproviders", "feeddestinations", "feedmemories", "events", "leases"}
+
+// cached are those of which the operator keeps all there are, by a list and a watch.
+var cached = []string{"feedsources", "feeditems", "aiproviders", "feeddestinations"}
 
 // otherResource stands for all that is none of these.
 const otherResource = "other"
 
 var verbs = map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}
 
-// WrapTransport counts the requests that write, for rest.Config.Wrap.
+// WrapTransport counts the requests that write, and the lists and watches that fail, for rest.Config.Wrap.
 func (m *Metrics) WrapTransport(next http.RoundTripper) http.RoundTripper { return counting{next, m} }
 
 type counting struct {
@@ -28,27 +33,42 @@ type counting struct {
 
 func (c counting) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := c.RoundTripper.RoundTrip(request)
+	resource, collection := resourceOf(request.URL.Path)
 	if verb := verbs[request.Method]; verb != "" {
 		result := "error"
 		if err == nil {
 			result = strconv.Itoa(response.StatusCode/100) + "xx"
 		}
-		c.apiWrites.WithLabelValues(resourceOf(request.URL.Path), verb, result).Inc()
+		c.apiWrites.WithLabelValues(resource, verb, result).Inc()
+	}
+	if request.Method == http.MethodGet && collection && isRefused(request, response, err) {
+		c.apiWatchErrors.WithLabelValues(resource).Inc()
 	}
 	return response, err
+}
+
+// isRefused says whether a list or a watch has failed. Without them the cache stays as it was, and so do all gauges, which are worked out from it: nothing but
+// these failures shows that nobody hears of anything new. An operator that stops ends its own watches, which is no failure; a time that has run out
+// is one. So is every refusal but 410, by which a watch ends normally: its resourceVersion is too old, and a new list follows.
+func isRefused(request *http.Request, response *http.Response, err error) bool {
+	if err != nil {
+		return !errors.Is(request.Context().Err(), context.Canceled)
+	}
+	return response.StatusCode >= http.StatusBadRequest && response.StatusCode != http.StatusGone
 }
 
 // WrappedRoundTripper lets client-go find the transport below, which it closes idle connections of.
 func (c counting) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper }
 
-// resourceOf is what a path of the API server is about: /api(s)/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE.
-func resourceOf(path string) string {
+// resourceOf is what a path of the API server is about, and whether it is about all of them, or all of a namespace, instead of one:
+// /api(s)/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE.
+func resourceOf(path string) (resource string, collection bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for i, part := range parts {
 		named := i > 0 && parts[i-1] == "namespaces" // a namespace may have any name
 		if !named && slices.Contains(resources, part) {
-			return part
+			return part, i == len(parts)-1
 		}
 	}
-	return otherResource
+	return otherResource, false
 }
