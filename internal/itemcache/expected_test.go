@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,12 +32,7 @@ func (a *answering) Get(_ context.Context, key client.ObjectKey, _ client.Object
 		a.asked = map[string]int{}
 	}
 	a.asked[key.Name]++
-	for _, name := range a.has {
-		if name == key.Name {
-			return a.fails
-		}
-	}
-	if a.fails != nil {
+	if a.fails != nil || slices.Contains(a.has, key.Name) {
 		return a.fails
 	}
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "feeditems"}, key.Name)
