@@ -328,6 +328,29 @@ func TestARestartPollsNothingEarly(t *testing.T) {
 	}
 }
 
+// R1.3: nor does one that comes while the operator still waits to hear what becomes of the items of a first poll, to say both in one.
+func TestARestartBeforeTheFirstReportPollsNothingEarly(t *testing.T) {
+	t.Parallel()
+	web, other := feedtest.New(t), feedtest.New(t)
+	web.List(web.Entries("one", 1)...)
+	w := newWorld(t)
+	w.poll(w.marker()) // the operator is at work
+	hear := w.faults.behind.close(t)
+	w.source("news", web.FeedURL())
+	w.untilItems("news", hasItems(1))
+	w.stop()
+	hear()
+	w.start()
+	other.List(other.Entries("other", 1)...)
+	w.source("other", other.FeedURL()) // by when this one is done, the first has been looked at
+	w.untilItems("other", allProcessed(1))
+	if got := web.Hits("/feed.xml"); got != 1 {
+		t.Errorf("%d polls, want 1", got)
+	}
+	w.untilItems("news", allProcessed(1))
+	w.untilCounted("news", hasCome(v1alpha1.ItemCounts{Processed: 1}, 1, 0))
+}
+
 // R1.4: a failing feed is asked less often, never given up, and recovers by itself.
 func TestAFailingFeedBacksOffAndRecovers(t *testing.T) {
 	t.Parallel()

@@ -96,7 +96,8 @@ func (r *Reconciler) noteGone(ctx context.Context, item *v1alpha1.FeedItem) {
 	}
 }
 
-// writeLast writes what is not written of the items that are gone when the operator stops: no other process can know of them.
+// writeLast writes, when the operator stops, what is not written of the items that are gone, for no other process can know of them, and what there is to say
+// of first polls: else the next process would make them again.
 func (r *Reconciler) writeLast(ctx context.Context) error {
 	<-ctx.Done()
 	states := r.states.all()
@@ -104,12 +105,15 @@ func (r *Reconciler) writeLast(ctx context.Context) error {
 	record.Last(ctx, slices.Collect(maps.Keys(states)), namespaceOf, func(ctx context.Context, name types.NamespacedName) {
 		var source v1alpha1.FeedSource
 		watch := states[name]
-		if err := r.Client.Get(ctx, name, &source); err != nil || source.UID != watch.uid || !watch.counters.unwritten(&source.Status) {
-			return
-		}
-		watch.Lock()
+		watch.Lock() // after a poll that is under way
 		defer watch.Unlock()
-		_ = r.writeCounted(ctx, &source, watch, r.write, func(source *v1alpha1.FeedSource) bool { return watch.counters.unwritten(&source.Status) })
+		switch err := r.Client.Get(ctx, name, &source); {
+		case err != nil, source.UID != watch.uid:
+		case watch.firstReport != nil:
+			_ = r.writeCounts(ctx, &source, watch, r.Clock.Now())
+		case watch.counters.unwritten(&source.Status):
+			_ = r.writeCounted(ctx, &source, watch, r.write, func(source *v1alpha1.FeedSource) bool { return watch.counters.unwritten(&source.Status) })
+		}
 	})
 	return nil
 }
