@@ -345,9 +345,8 @@ func (r *Reconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, wa
 	} else if err := memory.Load(ctx, r.Live, source); err != nil {
 		return nil, err
 	}
-	// Entries that wait in the feed can become items now: it is read again, also if it has not changed.
-	// While there is no room, that would only find the same.
 	r.tally.Confirm(ctx, r.Client, r.Live, source, r.Clock.Now())
+	// Entries that wait in the feed can become items now: it is read again, also if it has not changed. While there is no room, that would find the same.
 	room := watch.held && r.mayCreate(source, watch)
 	anotherFeed := memory.Validators.URLHash != feedmemory.URLHash(source.Spec.URL)
 	neverReported := source.Status.Format == "" // the last answer was taken, and its status was not
