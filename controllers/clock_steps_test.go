@@ -132,7 +132,7 @@ func TestAnItemIsRemovedThoughTheClockWasAYearAheadWhenItEnded(t *testing.T) {
 		source.Spec.Retention = &v1alpha1.RetentionPolicy{KeepLast: new(int32(0))}
 	})
 	item := w.untilItems("news", allProcessed(1))[0]
-	w.untilRemembered()
+	w.untilRemembered(1)
 	w.patchItem(item.Name, fmt.Sprintf(`{"status":{"lastCheckTime":%q}}`, w.clock.Now().Add(aYear).UTC().Format(time.RFC3339)))
 	w.untilUpToDate()
 	w.retain(source, 1)

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,6 +243,25 @@ func TestAFirstPollThatIsCutOffDoesNotFlood(t *testing.T) {
 	w.lookAt(controllers.SourceKey, client.ObjectKeyFromObject(source))
 	w.poll("news")
 	w.untilItems("news", allProcessed(3))
+}
+
+// R1.5, R1.6: an entry that could not become an item is tried again half a minute later, in the room that it had, though its source has room for no other.
+func TestAnEntryThatIsTriedAgainHasItsRoom(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("one", 1)...)
+	w := newWorld(t)
+	var refused atomic.Bool
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/feeditems") || !refused.CompareAndSwap(false, true) {
+			return nil
+		}
+		return &metav1.Status{Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: "etcdserver: request timed out"}
+	})
+	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.MaxActiveItems = new(int32(1)) })
+	w.untilSource("news", saysOf(v1alpha1.ReasonItemsNotCreated))
+	w.clock.Step(31 * time.Second)
+	w.untilItems("news", allProcessed(1))
 }
 
 // R1.6: an entry that the API server refuses does not stop the others.

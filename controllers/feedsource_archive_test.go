@@ -27,7 +27,7 @@ func (w *world) grown(web *feedtest.Server) (old []feedtest.Entry) {
 	old = web.Entries("old", 2_100)
 	web.List(old...)
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.InitialItems = new(int32(0)) })
-	w.untilRemembered()
+	w.untilRemembered(1)
 	return old
 }
 

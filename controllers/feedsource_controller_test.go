@@ -338,6 +338,7 @@ func TestARestartBeforeTheFirstReportPollsNothingEarly(t *testing.T) {
 	hear := w.faults.behind.close(t)
 	w.source("news", web.FeedURL())
 	w.untilItems("news", hasItems(1))
+	w.untilRemembered(2)
 	w.stop()
 	hear()
 	w.start()

@@ -245,7 +245,7 @@ func TestACutOffPollDoesNotGetTheItemsOfADayAgain(t *testing.T) {
 	web.List(web.Entries("first", 1)...)
 	w.source("news", web.FeedURL(), itemsPerDay(4))
 	w.untilItems("news", allProcessed(1))
-	w.untilRemembered()
+	w.untilRemembered(1)
 	w.faults.on(func(r *http.Request) *metav1.Status {
 		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/feedmemories") {
 			return nil

@@ -237,7 +237,7 @@ func TestWhatWasNotToldOfAFirstPollIsToldByTheNextProcess(t *testing.T) {
 	w := newWorld(t)
 	web, open := slowPages(t, "one", 2)
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.InitialItems = new(int32(1)) })
-	w.untilRemembered()
+	w.untilRemembered(1)
 	w.crash()
 	open()
 	w.untilCounted("news", readsWith(v1alpha1.ItemCounts{Processed: 1}))
@@ -249,7 +249,7 @@ func TestAFeedIsPolledAsRarelyAsItDeclaresWhileItsItemsTakeTime(t *testing.T) {
 	w := newWorld(t)
 	web, open := slowPages(t, "one", 2, "max-age=7200")
 	w.source("news", web.FeedURL(), func(source *v1alpha1.FeedSource) { source.Spec.Interval = &metav1.Duration{Duration: time.Minute} })
-	w.untilRemembered()
+	w.untilRemembered(1)
 	for range 3 {
 		w.clock.Step(time.Minute) // its slot passes
 		w.lookAtSource("news")
@@ -326,11 +326,11 @@ func rarely(source *v1alpha1.FeedSource) {
 }
 
 // untilRemembered waits until a first poll has made all its items.
-func (w *world) untilRemembered() {
+func (w *world) untilRemembered(sources int) {
 	w.t.Helper()
 	apitest.Eventually(w.t, func(ctx context.Context) error {
 		var memories v1alpha1.FeedMemoryList
-		if err := w.client.List(ctx, &memories, client.InNamespace(w.namespace)); err != nil || len(memories.Items) > 0 {
+		if err := w.client.List(ctx, &memories, client.InNamespace(w.namespace)); err != nil || len(memories.Items) >= sources {
 			return err
 		}
 		return errNotYet

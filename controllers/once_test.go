@@ -252,7 +252,7 @@ func TestWhatChangesWhileItIsRemovedStays(t *testing.T) {
 	items := w.untilItems("news", eachOf(3, inPhase(v1alpha1.PhaseFailed, v1alpha1.ReasonRetryLimitExceeded)))
 	w.change(source, `{"spec":{"suspend":true}}`)
 	w.untilSource("news", saysOf(v1alpha1.ReasonSuspended))
-	w.untilRemembered()
+	w.untilRemembered(1)
 	var once sync.Once
 	wanted := items[1].Name
 	w.faults.on(func(r *http.Request) *metav1.Status {

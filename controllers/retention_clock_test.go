@@ -22,7 +22,7 @@ func TestNothingIsRemovedWhileTheClockIsAYearAhead(t *testing.T) {
 		source.Spec.Retention = &v1alpha1.RetentionPolicy{KeepLast: new(int32(0))}
 	})
 	w.untilItems("news", allProcessed(3))
-	w.untilRemembered()
+	w.untilRemembered(1)
 	w.untilUpToDate()
 	w.ahead.Store(int64(aYear))
 	w.retain(source, 3)

@@ -162,7 +162,7 @@ func TestWhatIsNeverRememberedIsRemovedInTheEnd(t *testing.T) {
 	w := newWorld(t)
 	source := w.source("news", web.FeedURL(), keepMost(100), rarely)
 	w.untilItems("news", allProcessed(4))
-	w.untilRemembered()
+	w.untilRemembered(1)
 	w.change(source, `{"spec":{"suspend":true}}`)
 	w.untilSource("news", saysOf(v1alpha1.ReasonSuspended))
 	w.deleteMemories()

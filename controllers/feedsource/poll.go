@@ -294,9 +294,10 @@ func (r *Reconciler) makeItems(
 		r.Recordable.Refused(crdcheck.KindItem, err)
 		if err != nil {
 			making.Ended(nil)
+			r.tally.Doubt(item)
 		}
 		full, noSpace := false, RefusedForSpace(err) != ""
-		if noSpace || refusedByPolicy(err) || apierrors.IsInvalid(err) { // else it may be there, whatever the answer
+		if noSpace || refusedByPolicy(err) || apierrors.IsInvalid(err) {
 			r.tally.NotMade(item)
 		}
 		switch {
@@ -336,8 +337,7 @@ func planOf(memory *feedmemory.Memory, fresh []feed.Entry, first polling.First, 
 	return polling.PlanFresh(fresh, first, room)
 }
 
-// recall returns what decides about the request for the feed: the validators that this process
-// knows, or else those in the API server.
+// recall returns what decides about the request for the feed: the validators that this process knows, or else those in the API server.
 func (r *Reconciler) recall(ctx context.Context, source *v1alpha1.FeedSource, watch *sourceState) (*feedmemory.Memory, error) {
 	memory := &feedmemory.Memory{Complete: watch.complete}
 	if watch.validators != nil {

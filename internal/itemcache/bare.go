@@ -55,8 +55,8 @@ func Strip(object metav1.Object) {
 	object.SetAnnotations(annotations)
 }
 
-// LiveReader reads from the API server what people may write: of each object it drops the same as the cache does, so that an item which is held for as
-// long as a call takes, or several together, takes no more memory than what the operator has written of it. Other kinds are read as they are.
+// LiveReader reads from the API server what people may write: of an object, and of each item of a list, it drops the same as the cache does. So an item that
+// is held for as long as a call takes, or several together, takes no more memory than what the operator has written of it. Other kinds are read as they are.
 type LiveReader struct{ client.Reader }
 
 // Get implements client.Reader.

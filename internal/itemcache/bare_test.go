@@ -66,7 +66,8 @@ func TestWhatIsReadFromTheAPIServerIsBareToo(t *testing.T) {
 	}
 	hung := metav1.ObjectMeta{
 		Namespace: "news", Name: "a", Labels: map[string]string{"team": "web"}, Finalizers: []string{"example.com/keep"},
-		Annotations: map[string]string{"example.com/note": "long", v1alpha1.AnnotationRetry: "1"},
+		Annotations:     map[string]string{"example.com/note": "long", v1alpha1.AnnotationRetry: "1"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "owner"}},
 	}
 	item := &v1alpha1.FeedItem{ObjectMeta: hung}
 	item.Spec.Content = "What is needed for a summary."
@@ -85,7 +86,8 @@ func TestWhatIsReadFromTheAPIServerIsBareToo(t *testing.T) {
 		}
 		isBare(object, metav1.ObjectMeta{
 			Namespace: object.GetNamespace(), Name: object.GetName(), ResourceVersion: object.GetResourceVersion(), Labels: object.GetLabels(),
-			Finalizers: object.GetFinalizers(), Annotations: object.GetAnnotations(),
+			Finalizers: object.GetFinalizers(), Annotations: object.GetAnnotations(), OwnerReferences: object.GetOwnerReferences(),
+			ManagedFields: object.GetManagedFields(),
 		})
 		if read := itemcache.AsItem(object); read != nil && read.Spec.Content != item.Spec.Content {
 			t.Errorf("the content is %q", read.Spec.Content)

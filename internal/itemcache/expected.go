@@ -24,7 +24,7 @@ const (
 )
 
 // Expect is called before an item is made, because the cache may tell of it before its maker has the answer. It is expected, and counts as not finished,
-// until the cache tells of it. Where the answer leaves open whether it was made, as one that is lost does, it may be there, and stays expected too.
+// until the cache tells of it.
 func (t *Tally) Expect(item *v1alpha1.FeedItem, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,6 +37,9 @@ func (t *Tally) Expect(item *v1alpha1.FeedItem, now time.Time) {
 	}
 	t.expected[source][item.Name] = now
 }
+
+// Doubt is called when it is not known whether an item that is expected was made: it is looked for before room is made for others.
+func (t *Tally) Doubt(item *v1alpha1.FeedItem) { t.Expect(item, time.Time{}) }
 
 // NotMade is called when an item that is expected is known not to have been made.
 func (t *Tally) NotMade(item *v1alpha1.FeedItem) {
@@ -61,16 +64,22 @@ func (t *Tally) Forget(source types.NamespacedName) {
 }
 
 // Confirm looks for the items of a source that have been expected for long. The cache never tells of one that is deleted while it lists all items anew, nor
-// of one that was not made after all; and it does not tell twice of one that it has. What the API server has is expected on: the cache is late.
+// of one that was not made after all; and it does not tell twice of one that it has. What the API server has is expected on: the cache is late. Where that
+// does not answer, it is not asked for the others.
 func (t *Tally) Confirm(ctx context.Context, cached, live client.Reader, source *v1alpha1.FeedSource, now time.Time) {
 	for _, name := range t.overdue(idOf(source), now) {
 		key, item := types.NamespacedName{Namespace: source.Namespace, Name: name}, &v1alpha1.FeedItem{}
-		known := cached.Get(ctx, key, item) == nil
-		if known || apierrors.IsNotFound(live.Get(ctx, key, item)) {
-			t.mu.Lock()
-			t.heardOf(idOf(source), name)
-			t.mu.Unlock()
+		if known := cached.Get(ctx, key, item) == nil; !known {
+			switch err := live.Get(ctx, key, item); {
+			case err == nil:
+				continue
+			case !apierrors.IsNotFound(err):
+				return
+			}
 		}
+		t.mu.Lock()
+		t.heardOf(idOf(source), name)
+		t.mu.Unlock()
 	}
 }
 

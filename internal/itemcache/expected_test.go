@@ -77,6 +77,39 @@ func TestAnItemOfWhichNobodyTellsIsLookedFor(t *testing.T) {
 	}
 }
 
+// R1.5: where it is not known whether an item was made, it is looked for by the next poll, so that an entry which is tried again finds the room that it had.
+func TestAnItemThatIsInDoubtIsLookedForAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		live answering
+		want int
+	}{"it is not there": {want: 0}, "it is there": {live: answering{has: []string{"a"}}, want: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			counted := &Tally{}
+			counted.Expect(itemOf(source, "a"), noon)
+			counted.Doubt(itemOf(source, "a"))
+			counted.Confirm(t.Context(), &answering{}, &test.live, source, noon)
+			if got := counted.Active(source); got != test.want {
+				t.Errorf("%d are unfinished, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// R1.5: an API server that does not answer is asked once, whatever is expected.
+func TestAnAPIServerThatDoesNotAnswerIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	counted, live := &Tally{}, &answering{fails: errors.New("connection refused")}
+	for i := range 3 {
+		counted.Expect(itemOf(source, fmt.Sprint(i)), noon)
+	}
+	counted.Confirm(t.Context(), &answering{}, live, source, noon.Add(askedAfter))
+	if len(live.asked) != 1 || counted.Active(source) != 3 {
+		t.Errorf("asked %v, %d are unfinished", live.asked, counted.Active(source))
+	}
+}
+
 // R1.5: where the clock was set back, what is expected is looked for a minute later by what the clock says now.
 func TestWhatIsExpectedIsLookedForThoughTheClockWasSetBack(t *testing.T) {
 	t.Parallel()

@@ -184,7 +184,7 @@ func (m *Metrics) fill() {
 	each(m.providerTokens, ProviderTypes)
 	each(m.deliveries, []string{deliverySent, deliveryResent, deliveryFound, deliveryDuplicate, deliverySpooled, deliveryDead})
 	each(m.deliveryFailures, categories)
-	each(m.apiWatchErrors, cached)
+	each(m.apiWatchErrors, resources)
 	for _, vector := range []*prometheus.HistogramVec{m.stageSeconds, m.retryDelay} {
 		for _, stage := range stages {
 			vector.WithLabelValues(stage)

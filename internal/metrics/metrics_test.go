@@ -83,7 +83,7 @@ func TestWhatHasNeverHappenedIsZero(t *testing.T) {
 	for name, series := range map[string]int{
 		"feed_operator_items_ended_total": 6, "feed_operator_provider_errors_total": 24, "feed_operator_deliveries_total": 6,
 		"feed_operator_services": 12, "feed_operator_items": 5, "feed_operator_dead_letters": 5, "feed_operator_stages_total": 15,
-		"feed_operator_api_list_watch_errors_total": 4,
+		"feed_operator_api_list_watch_errors_total": 7,
 	} {
 		if got, err := testutil.GatherAndCount(registry, name); got != series || err != nil {
 			t.Errorf("%s has %d series, want %d: %v", name, got, series, err)
@@ -485,6 +485,7 @@ func TestListsAndWatchesThatFailAreCounted(t *testing.T) {
 	}
 	same(t, gathered(t, m, Now{}), "feed_operator_api_list_watch_errors_total", `
 		feed_operator_api_list_watch_errors_total{resource="aiproviders"} 0
+		feed_operator_api_list_watch_errors_total{resource="events"} 0
 		feed_operator_api_list_watch_errors_total{resource="feeddestinations"} 0
 		feed_operator_api_list_watch_errors_total{resource="feeditems"} 2
 		feed_operator_api_list_watch_errors_total{resource="feedmemories"} 1

@@ -15,9 +15,6 @@ import (
 // resources are what the operator reads and writes, as the paths of the API server name it.
 var resources = []string{"feedsources", "feeditems", "aiproviders", "feeddestinations", "feedmemories", "events", "leases"}
 
-// cached are those of which the operator keeps all there are, by a list and a watch.
-var cached = []string{"feedsources", "feeditems", "aiproviders", "feeddestinations"}
-
 // otherResource stands for all that is none of these.
 const otherResource = "other"
 
