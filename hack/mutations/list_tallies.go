@@ -107,8 +107,8 @@ var tallyMutations = []mutation{
 	{
 		breaks: "items that are removed before the operator stops are not counted",
 		file:   "controllers/feedsource/totals.go",
-		old:    "source.UID != watch.uid || !watch.counters.unwritten(&source.Status) {",
-		now:    "source.UID != watch.uid || true {",
+		old:    "case watch.counters.unwritten(&source.Status):",
+		now:    "case false:",
 		in:     "controllers",
 		tests:  []string{"TestWhatIsRemovedBeforeAStopIsCounted"},
 	},
