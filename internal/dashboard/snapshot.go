@@ -55,18 +55,22 @@ type part struct {
 	version uint64
 }
 
-// Item is an item in a list.
+// Item is an item in a list. There may be 100,000 of them: what they have in common is there once.
 type Item struct {
-	Namespace, Name, Source string
+	*Standing
 	// Title, or the link where there is none, as the cache has it: the words of strangers, which Shown makes fit to be seen.
-	Title   string
-	Version string // resourceVersion
-	Phase   v1alpha1.Phase
-	Reason  v1alpha1.Reason
+	Name, Title string
+	Version     string // resourceVersion
 	// Checked is when it was last worked on, Next when it is tried again (0 for nobody knows), in seconds of Unix.
 	Checked, Next int64
-	// Failing is the provider or destination at which it has failed.
-	Failing string
+}
+
+// Standing is what many items of a source have in common.
+type Standing struct {
+	Namespace, Source string
+	Phase             v1alpha1.Phase
+	Reason            v1alpha1.Reason
+	Failing           string // the provider or destination at which it has failed
 }
 
 // Source is a FeedSource in a list.
@@ -148,14 +152,18 @@ func partOf(ctx context.Context, cache client.Reader, source *v1alpha1.FeedSourc
 	if err != nil {
 		return nil, err
 	}
-	of := &part{items: make([]Item, 0, len(items))}
+	of, standings := &part{items: make([]Item, 0, len(items))}, map[Standing]*Standing{}
 	for i := range items {
 		item := itemOf(&items[i])
+		if standings[*item.Standing] == nil {
+			standings[*item.Standing] = item.Standing
+		}
+		item.Standing = standings[*item.Standing]
 		of.items = append(of.items, item)
 		of.counts.Add(item.Phase, 1)
 		of.version += hashOf(item.Name, item.Version)
 	}
-	slices.SortFunc(of.items, newestFirst)
+	slices.SortFunc(of.items, func(a, b Item) int { return newer(&a, &b) })
 	return of, nil
 }
 
@@ -205,11 +213,9 @@ func (s *Snapshot) addSource(source *v1alpha1.FeedSource, of *part) {
 }
 
 func itemOf(item *v1alpha1.FeedItem) Item {
-	of := Item{
-		Namespace: item.Namespace, Name: item.Name, Source: item.Spec.SourceRef.Name, Version: item.ResourceVersion,
-		Title: cmp.Or(item.Spec.Title, item.Spec.URL, item.Name),
-		Phase: cmp.Or(item.Status.Phase, v1alpha1.PhaseUnprocessed), Reason: item.Status.Reason, Checked: item.LastCheck().Unix(),
-	}
+	of := Item{Standing: &Standing{Namespace: item.Namespace, Source: item.Spec.SourceRef.Name, Phase: cmp.Or(item.Status.Phase, v1alpha1.PhaseUnprocessed)}}
+	of.Name, of.Version, of.Reason, of.Checked = item.Name, item.ResourceVersion, item.Status.Reason, item.LastCheck().Unix()
+	of.Title = cmp.Or(item.Spec.Title, item.Spec.URL, item.Name)
 	if next := item.Status.NextRetryTime; next != nil && !item.Terminal() {
 		of.Next = next.Unix()
 	}
@@ -277,8 +283,6 @@ func (in *space) sort() {
 	slices.SortFunc(in.providers, byName)
 	slices.SortFunc(in.destinations, byName)
 }
-
-func newestFirst(a, b Item) int { return newer(&a, &b) }
 
 // newer sorts those first that were worked on last.
 func newer(a, b *Item) int {

@@ -31,7 +31,7 @@ func TestWhatHangsOnAnItemThatIsLookedAtIsNotKept(t *testing.T) {
 	t.Parallel()
 	items := newWholeItems(hung{}, time.Now)
 	for range 2 { // as it is read, and as it is kept
-		item, err := items.of(t.Context(), "a", Item{Namespace: "a", Name: "one", Version: "1"})
+		item, err := items.of(t.Context(), "a", Item{Standing: &Standing{Namespace: "a"}, Name: "one", Version: "1"})
 		if err != nil {
 			t.Fatal(err)
 		}
