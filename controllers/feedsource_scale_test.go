@@ -227,6 +227,12 @@ func TestAPollThatComesBeforeTheCacheHasTheLastOnesItemsLeavesThemTheirRoom(t *t
 		}
 	}
 	hear()
+	w.untilAllHadRoom(room, listed)
+}
+
+// untilAllHadRoom has the rest of a feed become items, as many at a time as there is room for.
+func (w *world) untilAllHadRoom(room, listed int) {
+	w.t.Helper()
 	for made := room; made < listed; made = min(made+room, listed) {
 		w.untilItems("news", allProcessed(made))
 		w.untilUpToDate()
@@ -267,12 +273,7 @@ func TestItemsWhoseCreationWasNotAnsweredHaveTheirRoom(t *testing.T) {
 		t.Fatalf("%d items, want %d (error: %v)", len(items), room, err)
 	}
 	hear()
-	for made := room; made < listed; made = min(made+room, listed) {
-		w.untilItems("news", allProcessed(made))
-		w.untilUpToDate()
-		w.poll("news")
-	}
-	w.untilItems("news", allProcessed(listed))
+	w.untilAllHadRoom(room, listed)
 }
 
 // R2.10, R1.2: hundreds of items that are too old go in bounded steps; the newest stay; and what was seen
