@@ -14,11 +14,10 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// meant are the annotations that say something to the operator, and of how many bytes at most.
+// meant are the annotations that say something to the operator, and of how many bytes at most. Others of the project, of lists of feeds and of
+// backups, say something to the kubectl plugin, which reads them itself.
 var meant = map[string]int{
-	v1alpha1.AnnotationRetry: anyLength, v1alpha1.AnnotationPoll: anyLength, v1alpha1.AnnotationTitle: 1 << 10, v1alpha1.AnnotationFolder: 1 << 10,
-	v1alpha1.AnnotationOriginalUID: 64, v1alpha1.AnnotationOriginalCreation: 64, v1alpha1.AnnotationRestoredFrom: 253,
-	v1alpha1.AnnotationRestoring: 253, v1alpha1.AnnotationSuspendedForBackup: 253,
+	v1alpha1.AnnotationRetry: anyLength, v1alpha1.AnnotationPoll: anyLength, v1alpha1.AnnotationOriginalUID: 64, v1alpha1.AnnotationOriginalCreation: 64,
 }
 
 // anyLength is that of tokens, of which the form is kept in which they are compared.

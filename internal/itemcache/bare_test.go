@@ -24,7 +24,9 @@ func TestWhatHangsOnAnUnfinishedItemIsNotKept(t *testing.T) {
 	item := &v1alpha1.FeedItem{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "news", Name: "a", UID: "a", Labels: map[string]string{"team": "web"}, Finalizers: []string{"example.com/keep"},
 		OwnerReferences: []metav1.OwnerReference{{Name: "blog"}},
-		Annotations:     map[string]string{"example.com/note": "long", v1alpha1.AnnotationRetry: "1"},
+		Annotations: map[string]string{
+			"example.com/note": "long", v1alpha1.AnnotationFolder: "News", v1alpha1.AnnotationRestoredFrom: "backup", v1alpha1.AnnotationRetry: "1",
+		},
 	}}
 	item.Status.Phase = v1alpha1.PhasePending
 	if _, err := itemcache.Slim(item); err != nil {
