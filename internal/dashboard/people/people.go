@@ -53,14 +53,16 @@ const (
 	// Tokens that nobody has shown before are asked about so often at most, of one address and of all: whoever reaches the page can make them up.
 	NewTokensPerSecond, NewTokensAtOnce       = 5, 20
 	allNewTokensPerSecond, allNewTokensAtOnce = 8 * NewTokensPerSecond, 8 * NewTokensAtOnce
-	// mostAddresses is how many addresses are told apart by that, and how many tenants by the following.
+	// mostAddresses is how many addresses are told apart by that, and how many tenants by each of the following.
 	mostAddresses = 1000
 	// LooksAtOnce and looksEvery are how often it is asked for one tenant which namespaces somebody sees, which costs a question for each of them: who may
 	// make tokens can make many that are good.
 	LooksAtOnce = 30
 	looksEvery  = 2 * time.Second
-	// ArrivalsPerSecond and ArrivalsAtOnce are how often a good token of one tenant is taken in that nobody has shown before.
+	// ArrivalsPerSecond and ArrivalsAtOnce are how often a good token of one tenant is taken in that nobody has shown before, and ReviewsPerSecond and
+	// ReviewsAtOnce how often it is asked about one again. So no tenant has more than 90 of the answers about tokens, and keeps out only its own.
 	ArrivalsPerSecond, ArrivalsAtOnce = 1, 30
+	ReviewsPerSecond, ReviewsAtOnce   = 1, 30
 	// PressesAtOnce and pressesEvery are how often one tenant does something by the page.
 	PressesAtOnce = 30
 	pressesEvery  = time.Second
@@ -105,7 +107,8 @@ type People struct {
 	key         [32]byte // of the cookies; of this process only
 	identities  *expiring.LRUExpireCache
 	permissions *expiring.LRUExpireCache
-	// Tokens that nobody has shown before are asked about seldom; those that were good within the last hour whenever it is time to.
+	// Tokens that nobody has shown before are asked about seldom; those that were good within the last hour, of which the tenants are kept, as often as
+	// their tenant may.
 	unknown  *rate.Limiter
 	familiar *expiring.LRUExpireCache
 	// addresses are where they come from: one that makes tokens up keeps out nobody who comes from elsewhere.
@@ -113,6 +116,7 @@ type People struct {
 	addresses *lru.Cache
 	tenants   *lru.Cache
 	arrivals  *lru.Cache
+	again     *lru.Cache
 	presses   *lru.Cache
 	// identifying and allowing have those who want to know the same ask once.
 	identifying flight.Group[*Person]
@@ -132,6 +136,7 @@ func New(reviews client.Client, now func() time.Time) *People {
 		addresses:   lru.New(mostAddresses),
 		tenants:     lru.New(mostAddresses),
 		arrivals:    lru.New(mostAddresses),
+		again:       lru.New(mostAddresses),
 		presses:     lru.New(mostAddresses),
 	}
 	_, _ = rand.Read(p.key[:]) // never fails: crypto/rand
@@ -246,11 +251,20 @@ func (p *People) Who(ctx context.Context, token, from string) (*Person, error) {
 		return nil, ErrSignIn
 	}
 	return p.identifying.Do(ctx, id, askTimeout, func(ctx context.Context) (*Person, error) {
-		if _, good := p.familiar.Get(id); !good && (!p.limitOf(from).AllowN(p.now(), 1) || !p.unknown.AllowN(p.now(), 1)) {
+		if !p.reviewable(id, from) {
 			return nil, ErrBusy
 		}
 		return p.review(ctx, token, id)
 	})
+}
+
+// reviewable reports whether the API server may be asked now about a token that was sent from an address.
+func (p *People) reviewable(id, from string) bool {
+	if known, good := p.familiar.Get(id); good {
+		tenant, _ := known.(string)
+		return p.limit(p.again, tenant, ReviewsPerSecond, ReviewsAtOnce).AllowN(p.now(), 1)
+	}
+	return p.limitOf(from).AllowN(p.now(), 1) && p.unknown.AllowN(p.now(), 1)
 }
 
 // review asks the API server whose token it is, and keeps the answer.
@@ -277,7 +291,7 @@ func (p *People) review(ctx context.Context, token, id string) (*Person, error) 
 		return nil, ErrBusy
 	}
 	p.identities.Add(id, of, identityKept)
-	p.familiar.Add(id, true, familiarFor)
+	p.familiar.Add(id, of.Tenant(), familiarFor)
 	return of, nil
 }
 
