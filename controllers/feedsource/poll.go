@@ -232,10 +232,7 @@ func (r *Reconciler) createItems(
 	}
 	rememberMasked(book, source, items, entries)
 	for i := range items {
-		if hidesSecret(&items[i]) {
-			continue
-		}
-		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL, itemcache.WholeTitle(&items[i])); !book.Known(keys) {
+		if keys := feed.IdentifyItem(items[i].Spec.GUID, items[i].Spec.URL, itemcache.WholeTitle(&items[i])); !hidesSecret(&items[i]) && !book.Known(keys) {
 			book.Remember(keys)
 		}
 	}
@@ -249,7 +246,7 @@ func (r *Reconciler) createItems(
 	found.judged, found.dropped, found.filtersFailing = len(sifted.Kept)+len(sifted.Dropped) > 0, len(sifted.Dropped), memory.Sent.Mask(sifted.Message())
 	now := r.Clock.Now()
 	watch.today = itemsCreatedToday(source, memory, watch, begun, now)
-	room, limit := roomFor(source, r.tally.Active(source), watch.today, now)
+	room, limit := roomFor(source, r.tally.ActiveAmong(source, items), watch.today, now)
 	first := memory.First(source, begun, now)
 	plan := planOf(memory, sifted.Kept, first, room)
 	found.held, found.limit, found.rebuilt = plan.Held+len(plan.Create), limit, -1

@@ -64,12 +64,17 @@ func (t *Tally) Forget(source types.NamespacedName) {
 }
 
 // Confirm looks for the items of a source that have been expected for long. The cache never tells of one that is deleted while it lists all items anew, nor
-// of one that was not made after all; and it does not tell twice of one that it has. What the API server has is expected on: the cache is late. Where that
-// does not answer, it is not asked for the others.
+// of one that was not made after all; and it does not tell twice of one that it has, though it may have it a moment before it tells. What the API server has
+// is expected on: the cache is late. Where that does not answer, it is not asked for the others, nor for more than a few at once.
 func (t *Tally) Confirm(ctx context.Context, cached, live client.Reader, source *v1alpha1.FeedSource, now time.Time) {
+	asked := 0
 	for _, name := range t.overdue(idOf(source), now) {
 		key, item := types.NamespacedName{Namespace: source.Namespace, Name: name}, &v1alpha1.FeedItem{}
 		if known := cached.Get(ctx, key, item) == nil; !known {
+			if asked++; asked > mostAsked {
+				continue
+			}
+			t.askedFor(idOf(source), name, now)
 			switch err := live.Get(ctx, key, item); {
 			case err == nil:
 				continue
@@ -83,8 +88,16 @@ func (t *Tally) Confirm(ctx context.Context, cached, live client.Reader, source 
 	}
 }
 
-// overdue returns what has been expected for long, and has those asked for later that are not among it this time. Where the clock was set back, the time
-// begins anew.
+// askedFor has an item that is still expected asked for after the others the next time.
+func (t *Tally) askedFor(source sourceID, name string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, is := t.expected[source][name]; is {
+		t.expected[source][name] = now
+	}
+}
+
+// overdue returns what has been expected for long, the longest first. Where the clock was set back, the time begins anew.
 func (t *Tally) overdue(source sourceID, now time.Time) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,9 +111,5 @@ func (t *Tally) overdue(source sourceID, now time.Time) []string {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return t.expected[source][a].Compare(t.expected[source][b]) })
-	names = names[:min(len(names), mostAsked)]
-	for _, name := range names {
-		t.expected[source][name] = now
-	}
 	return names
 }

@@ -149,6 +149,50 @@ func TestManyExpectedItemsAreLookedForInTurns(t *testing.T) {
 	}
 }
 
+// R1.5: an item that the cache has takes no room twice, though it was expected again: none of them costs a question, so all are looked for.
+func TestManyExpectedItemsThatTheCacheHasAreFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	counted, cached, live := &Tally{}, &answering{}, &answering{}
+	for i := range 2*mostAsked + 1 {
+		item := itemOf(source, fmt.Sprint(i))
+		item.Status.Phase = v1alpha1.PhasePending
+		counted.Change(nil, item)
+		counted.Doubt(item)
+		cached.has = append(cached.has, item.Name)
+	}
+	counted.Confirm(t.Context(), cached, live, source, noon)
+	if got := counted.Active(source); got != 2*mostAsked+1 || len(live.asked) > 0 {
+		t.Errorf("%d are unfinished, asked for %v", got, live.asked)
+	}
+}
+
+// R1.5: what the cache has and has not told of takes its room, and so does what it has not: each once.
+func TestWhatTheCacheHasNotToldOfTakesItsRoom(t *testing.T) {
+	t.Parallel()
+	counted := &Tally{}
+	var items []v1alpha1.FeedItem
+	for name, phase := range map[string]v1alpha1.Phase{"told": v1alpha1.PhaseDeferred, "not told": v1alpha1.PhasePending, "ended": v1alpha1.PhaseProcessed} {
+		item := itemOf(source, name)
+		item.Status.Phase = phase
+		items = append(items, *item)
+		if name == "told" {
+			counted.Change(nil, item)
+		}
+	}
+	counted.Expect(itemOf(source, "made now"), noon)
+	counted.Expect(itemOf(source, "not told"), noon)
+	if got := counted.ActiveAmong(source, items); got != 3 {
+		t.Errorf("%d are unfinished, want 3", got)
+	}
+	counted.NotMade(itemOf(source, "not told")) // the cache has it: see Confirm
+	if got := counted.ActiveAmong(source, items); got != 3 {
+		t.Errorf("%d are unfinished when the cache was looked at, want 3", got)
+	}
+	if got := counted.ActiveAmong(source, nil); got != 2 {
+		t.Errorf("%d are unfinished where the cache has lost them, want 2", got)
+	}
+}
+
 // R1.5: nothing is kept of a source that is gone, and what was made of it takes no room of another one of the same name.
 func TestNothingIsExpectedOfASourceThatIsGone(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,20 @@ func (t *Tally) Active(source *v1alpha1.FeedSource) int {
 	return int(t.bySource[idOf(source)].Active()) + len(t.expected[idOf(source)])
 }
 
+// ActiveAmong is Active where the cache has some items of a source: it has them a moment before it tells of them, and longer after it has listed all anew.
+func (t *Tally) ActiveAmong(source *v1alpha1.FeedSource, cached []v1alpha1.FeedItem) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	expected := t.expected[idOf(source)]
+	unfinished := len(expected)
+	for i := range cached {
+		if _, is := expected[cached[i].Name]; !is && !cached[i].Terminal() {
+			unfinished++
+		}
+	}
+	return max(unfinished, int(t.bySource[idOf(source)].Active())+len(expected))
+}
+
 // Settled reports whether each item of a source is finished or waits to be retried, and none is expected.
 func (t *Tally) Settled(source *v1alpha1.FeedSource) bool { return t.settled(idOf(source)) }
 
