@@ -352,6 +352,38 @@ func TestARestartBeforeTheFirstReportPollsNothingEarly(t *testing.T) {
 	w.untilCounted("news", hasCome(v1alpha1.ItemCounts{Processed: 1}, 1, 0))
 }
 
+// R1.3: an operator that stops long after another one has taken over its work says nothing of the first poll any more: what the other has counted stands.
+func TestAStopSaysNothingOfAFirstPollThatAnotherHasReported(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("one", 1)...)
+	w := newWorld(t)
+	w.poll(w.marker()) // the operator is at work
+	hear := w.faults.behind.close(t)
+	source := w.source("news", web.FeedURL())
+	w.untilItems("news", hasItems(1))
+	w.untilRemembered(2)
+	by := client.ObjectKeyFromObject(source)
+	if err := w.client.Get(t.Context(), by, source); err != nil {
+		t.Fatal(err)
+	}
+	before := source.DeepCopy()
+	source.Status.Format, source.Status.Items = "rss", v1alpha1.ItemCounts{Processed: 1}
+	source.Status.Totals = v1alpha1.ItemTotals{Processed: 1, Succeeded: 1}
+	said := source.DeepCopy()
+	if err := w.client.Status().Patch(t.Context(), source, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+	hear()
+	if err := w.client.Get(t.Context(), by, source); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(said.Status, source.Status); diff != "" {
+		t.Errorf("the other's status has become another (-want +got)\n%s", diff)
+	}
+}
+
 // R1.4: a failing feed is asked less often, never given up, and recovers by itself.
 func TestAFailingFeedBacksOffAndRecovers(t *testing.T) {
 	t.Parallel()

@@ -214,6 +214,9 @@ func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSourc
 		write = r.transition
 	}
 	err := r.writeCounted(ctx, source, watch, write, func(source *v1alpha1.FeedSource) bool {
+		if first != nil && source.Status.Format != "" {
+			return false // another operator has said what there was to say, and has counted since
+		}
 		if first != nil && unreported(source) && source.Generation == first.generation {
 			first.apply(source)
 		}
