@@ -23,7 +23,6 @@ func CacheOptions(namespaces ...string) cache.Options {
 	return cache.Options{
 		DefaultNamespaces:           watched,
 		ReaderFailOnMissingInformer: true,
-		DefaultTransform:            itemcache.Bare,
 		ByObject: map[client.Object]cache.ByObject{
 			&v1alpha1.FeedItem{}: {Transform: itemcache.Slim},
 		},

@@ -9,11 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/apibare"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 )
 
@@ -36,7 +38,9 @@ func TestWhatHangsOnAnObjectIsNotRead(t *testing.T) {
 
 	options := controllers.CacheOptions(namespace)
 	options.Scheme = apitest.Scheme()
-	kinds, err := cache.New(server.Config, options)
+	reaching := rest.CopyConfig(server.Config)
+	reaching.Wrap(apibare.WrapTransport)
+	kinds, err := cache.New(reaching, options)
 	if err != nil {
 		t.Fatal(err)
 	}

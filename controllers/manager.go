@@ -171,7 +171,7 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	if err := watchKinds(ctx, manager, recordable); err != nil {
 		return err
 	}
-	whole, live := recordable.Whole(manager.GetClient()), itemcache.LiveReader{Reader: manager.GetAPIReader()}
+	whole, live := recordable.Whole(manager.GetClient()), manager.GetAPIReader()
 	before := &postmemory.Memories{
 		Clock: options.Clock, Client: whole, Live: live, Recorder: manager.GetEventRecorder(component),
 		Namespaces: options.Namespaces, Synced: manager.GetCache().WaitForCacheSync,

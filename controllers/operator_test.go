@@ -35,6 +35,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/apibare"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
@@ -226,6 +227,7 @@ func (w *world) start() {
 	}
 	reaching.Wrap(w.faults.wrap)
 	reaching.Wrap(crdcheck.WrapTransport)
+	reaching.Wrap(apibare.WrapTransport)
 	reaching.Wrap(counted.WrapTransport)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme: apitest.Scheme(),

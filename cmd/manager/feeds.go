@@ -14,7 +14,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/feed-operator/feed-operator/controllers"
-	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/syndication"
 )
 
@@ -28,7 +27,7 @@ func addFeeds(manager ctrl.Manager, flags *flags) error {
 	if flags.feedsAddress == "0" {
 		return nil
 	}
-	reader := controllers.FeedReader{Cached: manager.GetClient(), Live: itemcache.LiveReader{Reader: manager.GetAPIReader()}}
+	reader := controllers.FeedReader{Cached: manager.GetClient(), Live: manager.GetAPIReader()}
 	return manager.Add(&feedServer{
 		address: flags.feedsAddress,
 		handler: syndication.NewHandler(reader, syndication.Options{

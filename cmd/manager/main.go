@@ -24,6 +24,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
+	"github.com/feed-operator/feed-operator/internal/apibare"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
@@ -68,6 +69,7 @@ func run(ctx context.Context, args []string) error {
 	now := apiclock.New(clock.RealClock{})
 	restConfig.Wrap(now.Wrap)
 	restConfig.Wrap(crdcheck.WrapTransport)
+	restConfig.Wrap(apibare.WrapTransport)
 	counted := metrics.New()
 	restConfig.Wrap(counted.WrapTransport)
 	manager, shared, err := newManager(restConfig, flags)

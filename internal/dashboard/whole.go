@@ -15,7 +15,6 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/dashboard/flight"
 	"github.com/feed-operator/feed-operator/internal/dashboard/people"
-	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/share"
 )
 
@@ -59,7 +58,6 @@ func (w *wholeItems) of(ctx context.Context, tenant string, item Item) (*v1alpha
 		if err := w.live.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, whole); err != nil {
 			return nil, fmt.Errorf("read the FeedItem: %w", err)
 		}
-		itemcache.Strip(whole)
 		whole.Spec.Content, whole.Spec.CompressedContent = "", ""
 		w.kept.Add(id, whole, wholeKept)
 		return whole, nil

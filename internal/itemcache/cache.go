@@ -45,7 +45,6 @@ func Slim(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	Strip(item)
 	item.Spec.Content, item.Spec.CompressedContent = "", ""
 	item.Spec.Author, item.Spec.Categories = "", nil
 	item.Status.History = nil

@@ -246,7 +246,6 @@ type watchedStatus struct {
 func (s watchedStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	err := s.SubResourceWriter.Patch(ctx, object, patch, options...)
 	if item := itemcache.AsItem(object); item != nil {
-		itemcache.Strip(item) // the API server answers with all that there is
 		s.writes.Ended(ctx, client.ObjectKeyFromObject(item), err)
 	}
 	return err

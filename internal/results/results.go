@@ -138,7 +138,6 @@ func (n *noticeResult) PutAway() int64 {
 // SlimCopy is an item without its texts, for what is asked about the time before a result.
 func SlimCopy(item *v1alpha1.FeedItem) *v1alpha1.FeedItem {
 	slim := *item
-	itemcache.Strip(&slim)
 	slim.Spec.Content, slim.Spec.CompressedContent = "", ""
 	slim.Status.History = nil
 	if slim.Status.Summary != nil {

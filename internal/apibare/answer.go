@@ -1,0 +1,254 @@
+// Copyright The feed-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apibare
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// answer is the body of an answer without what is dropped. It is read as it comes: one member of an object, or one object of a list, at a time, so that an
+// event of a watch is handed on when it is whole, and what is dropped is never held.
+type answer struct {
+	from source
+	in   *jsontext.Decoder
+	out  *jsontext.Encoder
+	made buffer
+	at   place
+	err  error
+}
+
+// place is where in an answer the next thing to read is.
+type place int
+
+const (
+	beforeValue place = iota // of which a watch has one after the other
+	inValue
+	inItems
+)
+
+// source is the body as it comes. What ends it is for the reader of the answer, who tells a watch that has run out of time from one that has broken.
+type source struct {
+	io.ReadCloser
+	ended error
+}
+
+func (s *source) Read(into []byte) (int, error) {
+	n, err := s.ReadCloser.Read(into)
+	if err != nil {
+		s.ended = err
+	}
+	return n, err
+}
+
+// buffer is what is ready to be read.
+type buffer struct {
+	ready []byte
+	taken int
+}
+
+func (b *buffer) Write(more []byte) (int, error) {
+	b.ready = append(b.ready, more...)
+	return len(more), nil
+}
+
+func newAnswer(body io.ReadCloser) *answer {
+	a := &answer{from: source{ReadCloser: body}}
+	// The API server has checked its objects. To look for names that stand twice would hold all of them.
+	lax := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true)}
+	a.in, a.out = jsontext.NewDecoder(&a.from, lax...), jsontext.NewEncoder(&a.made, lax...)
+	return a
+}
+
+// Read implements io.Reader.
+func (a *answer) Read(into []byte) (int, error) {
+	for len(a.made.ready) == a.made.taken {
+		if a.err != nil {
+			return 0, a.err
+		}
+		a.made.ready, a.made.taken = a.made.ready[:0], 0
+		if err := a.next(); err != nil {
+			a.err = a.reasonOf(err)
+		}
+	}
+	n := copy(into, a.made.ready[a.made.taken:])
+	a.made.taken += n
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error { return a.from.Close() }
+
+// reasonOf is why an answer ends: as its body does.
+func (a *answer) reasonOf(err error) error {
+	switch {
+	case a.from.ended == nil:
+		return fmt.Errorf("read the API server's answer: %w", err)
+	case !errors.Is(a.from.ended, io.EOF):
+		return a.from.ended
+	case a.at == beforeValue && errors.Is(err, io.EOF):
+		return io.EOF
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// next reads one more part of the answer: an object, a list of them, or one event of a watch after the other.
+func (a *answer) next() error {
+	switch a.at {
+	case inItems:
+		if a.in.PeekKind() == ']' {
+			a.at = inValue
+			return a.token()
+		}
+		return a.object()
+	case inValue:
+		if a.in.PeekKind() == '}' {
+			a.at = beforeValue
+			return a.token()
+		}
+		return a.member()
+	case beforeValue:
+		if a.in.PeekKind() == '{' {
+			a.at = inValue
+			return a.token()
+		}
+	}
+	return a.value()
+}
+
+// member reads a member of the answer itself.
+func (a *answer) member() error {
+	name, err := a.name()
+	if err != nil {
+		return err
+	}
+	switch kind := a.in.PeekKind(); {
+	case name == "items" && kind == '[':
+		a.at = inItems
+		return a.token()
+	case name == "object" && kind == '{': // of an event
+		return a.object()
+	case name == "metadata" && kind == '{':
+		return a.metadata()
+	}
+	return a.value()
+}
+
+// object reads an object of a list or an event.
+func (a *answer) object() error {
+	if a.in.PeekKind() != '{' {
+		return a.value()
+	}
+	return a.members(func(name string) error {
+		if name == "metadata" && a.in.PeekKind() == '{' {
+			return a.metadata()
+		}
+		return a.value()
+	})
+}
+
+// metadata reads that of an object.
+func (a *answer) metadata() error {
+	if err := a.token(); err != nil {
+		return err
+	}
+	for a.in.PeekKind() != '}' {
+		token, err := a.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		if dropped[name] {
+			err = a.in.SkipValue()
+		} else if err = a.out.WriteToken(jsontext.String(name)); err == nil {
+			if name == "annotations" && a.in.PeekKind() == '{' {
+				err = a.annotations()
+			} else {
+				err = a.value()
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.token()
+}
+
+// annotations reads those of an object.
+func (a *answer) annotations() error {
+	if err := a.token(); err != nil {
+		return err
+	}
+	for a.in.PeekKind() != '}' {
+		token, err := a.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		keep := meant[name]
+		if keep == nil || a.in.PeekKind() != '"' {
+			if err := a.in.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if token, err = a.in.ReadToken(); err != nil {
+			return err
+		}
+		if kept, is := keep(token.String()); is {
+			if err := errors.Join(a.out.WriteToken(jsontext.String(name)), a.out.WriteToken(jsontext.String(kept))); err != nil {
+				return err
+			}
+		}
+	}
+	return a.token()
+}
+
+// members reads an object, the name of each of its members first.
+func (a *answer) members(each func(name string) error) error {
+	if err := a.token(); err != nil {
+		return err
+	}
+	for a.in.PeekKind() != '}' {
+		name, err := a.name()
+		if err == nil {
+			err = each(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.token()
+}
+
+// name reads the name of a member, and hands it on.
+func (a *answer) name() (string, error) {
+	token, err := a.in.ReadToken()
+	if err != nil {
+		return "", err
+	}
+	name := token.String()
+	return name, a.out.WriteToken(jsontext.String(name))
+}
+
+// token reads a brace or a bracket, and hands it on.
+func (a *answer) token() error {
+	token, err := a.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	return a.out.WriteToken(token)
+}
+
+// value reads a whole value, and hands it on: of what the operator's kinds have beside their metadata, each part has a bound.
+func (a *answer) value() error {
+	value, err := a.in.ReadValue()
+	if err != nil {
+		return err
+	}
+	return a.out.WriteValue(value)
+}
