@@ -56,6 +56,13 @@ func (b *dayBook) note(provider, user, outcome string) {
 	}
 }
 
+// had reports whether a call had an outcome. What comes in a burst comes at least once, however late a busy machine makes its calls.
+func (b *dayBook) had(provider, outcome string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.outcomes[provider][outcome] > 0
+}
+
 func (b *dayBook) calls() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +118,7 @@ func (d *simulatedDay) geminiAnswers(call geminitest.Call) (geminitest.Answer, b
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case between(d.hour(), 2, 2.2):
+	case between(d.hour(), 2, 2.2), d.hour() > 2 && !d.book.had("gemini", "throttled (RetryInfo)"):
 		d.book.note("gemini", call.User, "throttled (RetryInfo)")
 		return geminitest.Throttled(37 * time.Second), true
 	case d.spent >= quotaOfDay && d.hour() < 24:
@@ -129,7 +136,7 @@ func (d *simulatedDay) openAIAnswers(call openaitest.Call) (openaitest.Answer, b
 	case between(hour, 10, 13), between(hour, 19, 20):
 		d.book.note("openai", call.User, "overloaded (outage)")
 		return openaitest.Overloaded(), true
-	case between(hour, 15, 15.3), between(hour, 16, 16.1):
+	case between(hour, 15, 15.3), between(hour, 16, 16.1), hour > 16 && !d.book.had("openai", "throttled (Retry-After)"):
 		d.book.note("openai", call.User, "throttled (Retry-After)")
 		return openaitest.Throttled(20 * time.Second), true
 	}
