@@ -122,8 +122,12 @@ func (a *answer) next() error {
 
 // member reads a member of the answer itself.
 func (a *answer) member() error {
-	name, err := a.name()
+	token, err := a.in.ReadToken()
 	if err != nil {
+		return err
+	}
+	name := token.String()
+	if err := a.out.WriteToken(jsontext.String(name)); err != nil {
 		return err
 	}
 	switch kind := a.in.PeekKind(); {
@@ -144,6 +148,9 @@ func (a *answer) object() error {
 		return a.value()
 	}
 	return a.members(func(name string) error {
+		if err := a.out.WriteToken(jsontext.String(name)); err != nil {
+			return err
+		}
 		if name == "metadata" && a.in.PeekKind() == '{' {
 			return a.metadata()
 		}
@@ -153,86 +160,52 @@ func (a *answer) object() error {
 
 // metadata reads that of an object.
 func (a *answer) metadata() error {
-	if err := a.token(); err != nil {
-		return err
-	}
-	for a.in.PeekKind() != '}' {
-		token, err := a.in.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := token.String()
+	return a.members(func(name string) error {
 		if dropped[name] {
-			err = a.in.SkipValue()
-		} else if err = a.out.WriteToken(jsontext.String(name)); err == nil {
-			if name == "annotations" && a.in.PeekKind() == '{' {
-				err = a.annotations()
-			} else {
-				err = a.value()
-			}
+			return a.in.SkipValue()
 		}
-		if err != nil {
+		if err := a.out.WriteToken(jsontext.String(name)); err != nil {
 			return err
 		}
-	}
-	return a.token()
+		if name == "annotations" && a.in.PeekKind() == '{' {
+			return a.members(a.annotation)
+		}
+		return a.value()
+	})
 }
 
-// annotations reads those of an object.
-func (a *answer) annotations() error {
-	if err := a.token(); err != nil {
+// annotation reads one of an object.
+func (a *answer) annotation(name string) error {
+	keep := meant[name]
+	if keep == nil || a.in.PeekKind() != '"' {
+		return a.in.SkipValue()
+	}
+	value, err := a.in.ReadToken()
+	if err != nil {
 		return err
 	}
-	for a.in.PeekKind() != '}' {
-		token, err := a.in.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := token.String()
-		keep := meant[name]
-		if keep == nil || a.in.PeekKind() != '"' {
-			if err := a.in.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
-		if token, err = a.in.ReadToken(); err != nil {
-			return err
-		}
-		if kept, is := keep(token.String()); is {
-			if err := errors.Join(a.out.WriteToken(jsontext.String(name)), a.out.WriteToken(jsontext.String(kept))); err != nil {
-				return err
-			}
-		}
+	kept, is := keep(value.String())
+	if !is {
+		return nil
 	}
-	return a.token()
+	return errors.Join(a.out.WriteToken(jsontext.String(name)), a.out.WriteToken(jsontext.String(kept)))
 }
 
-// members reads an object, the name of each of its members first.
+// members reads an object. What becomes of each member is decided by its name, which is handed on, if at all, with its value.
 func (a *answer) members(each func(name string) error) error {
 	if err := a.token(); err != nil {
 		return err
 	}
 	for a.in.PeekKind() != '}' {
-		name, err := a.name()
+		name, err := a.in.ReadToken()
 		if err == nil {
-			err = each(name)
+			err = each(name.String())
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return a.token()
-}
-
-// name reads the name of a member, and hands it on.
-func (a *answer) name() (string, error) {
-	token, err := a.in.ReadToken()
-	if err != nil {
-		return "", err
-	}
-	name := token.String()
-	return name, a.out.WriteToken(jsontext.String(name))
 }
 
 // token reads a brace or a bracket, and hands it on.
