@@ -18,6 +18,7 @@ type answer struct {
 	in   *jsontext.Decoder
 	out  *jsontext.Encoder
 	made buffer
+	less parts
 	at   place
 	err  error
 }
@@ -56,8 +57,8 @@ func (b *buffer) Write(more []byte) (int, error) {
 	return len(more), nil
 }
 
-func newAnswer(body io.ReadCloser) *answer {
-	a := &answer{from: source{ReadCloser: body}}
+func newAnswer(body io.ReadCloser, less parts) *answer {
+	a := &answer{from: source{ReadCloser: body}, less: less}
 	// The API server has checked its objects. To look for names that stand twice would hold all of them.
 	lax := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true)}
 	a.in, a.out = jsontext.NewDecoder(&a.from, lax...), jsontext.NewEncoder(&a.made, lax...)
@@ -136,10 +137,8 @@ func (a *answer) member() error {
 		return a.token()
 	case name == "object" && kind == '{': // of an event
 		return a.object()
-	case name == "metadata" && kind == '{':
-		return a.metadata()
 	}
-	return a.value()
+	return a.part(name)
 }
 
 // object reads an object of a list or an event.
@@ -151,23 +150,24 @@ func (a *answer) object() error {
 		if err := a.out.WriteToken(jsontext.String(name)); err != nil {
 			return err
 		}
-		if name == "metadata" && a.in.PeekKind() == '{' {
-			return a.metadata()
-		}
-		return a.value()
+		return a.part(name)
 	})
 }
 
-// metadata reads that of an object.
-func (a *answer) metadata() error {
+// part reads a part of an object, such as its metadata, but for what is dropped of it.
+func (a *answer) part(of string) error {
+	without := a.less[of]
+	if without == nil || a.in.PeekKind() != '{' {
+		return a.value()
+	}
 	return a.members(func(name string) error {
-		if dropped[name] {
+		if without[name] {
 			return a.in.SkipValue()
 		}
 		if err := a.out.WriteToken(jsontext.String(name)); err != nil {
 			return err
 		}
-		if name == "annotations" && a.in.PeekKind() == '{' {
+		if of == metadata && name == "annotations" && a.in.PeekKind() == '{' {
 			return a.members(a.annotation)
 		}
 		return a.value()

@@ -11,6 +11,7 @@ package apibare
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,11 +20,30 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// bare are the resources of which the answers are read so. FeedMemories are found by their labels; nobody but the operator writes them.
-var bare = map[string]bool{"feeditems": true, "feedsources": true, "aiproviders": true, "feeddestinations": true}
+const feedItems = "feeditems"
 
-// dropped is what is dropped of the metadata.
-var dropped = map[string]bool{"labels": true, "managedFields": true, "ownerReferences": true, "finalizers": true}
+// bare are the resources of which the answers are read so. FeedMemories are found by their labels; nobody but the operator writes them.
+var bare = map[string]bool{feedItems: true, "feedsources": true, "aiproviders": true, "feeddestinations": true}
+
+// parts are the parts of an object, and which members of each are dropped.
+type parts map[string]map[string]bool
+
+const metadata = "metadata"
+
+// hung is what people hang onto objects.
+var hung = map[string]bool{"labels": true, "managedFields": true, "ownerReferences": true, "finalizers": true}
+
+var (
+	// ofAll is what is dropped of every object.
+	ofAll = parts{metadata: hung}
+	// ofWatchedItems is what is dropped of items in watches, which are for the cache alone: also what that would drop first thing (itemcache.Slim). It is most
+	// of an item, and would be decoded with each of its events.
+	ofWatchedItems = parts{
+		metadata: hung,
+		"spec":   {"content": true, "compressedContent": true, "author": true, "categories": true},
+		"status": {"history": true},
+	}
+)
 
 // meant are the annotations that say something to the operator, and what is kept of them. Others of the project, of lists of feeds and of backups, say
 // something to the kubectl plugin, which reads objects itself.
@@ -47,11 +67,14 @@ type transport struct{ http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(request)
-	if err != nil || !about(request.URL.Path) || response.StatusCode >= http.StatusMultipleChoices ||
-		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+	if err != nil || response.StatusCode >= http.StatusMultipleChoices || !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		return response, err
 	}
-	response.Body, response.ContentLength = newAnswer(response.Body), -1
+	less := dropped(request.URL)
+	if less == nil {
+		return response, nil
+	}
+	response.Body, response.ContentLength = newAnswer(response.Body, less), -1
 	response.Header.Del("Content-Length")
 	return response, nil
 }
@@ -59,12 +82,23 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport below, which it closes idle connections of.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
-// about reports whether a path of the API server is about such a resource: .../apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE[/NAME[/SUBRESOURCE]].
-func about(path string) bool {
-	_, rest, of := strings.Cut(path, "/apis/"+v1alpha1.GroupVersion.String()+"/")
+// dropped is what is dropped of the answer to a request to an address; nil for nothing.
+func dropped(asked *url.URL) parts {
+	switch resource := resourceOf(asked.Path); {
+	case resource == feedItems && asked.Query().Get("watch") == "true":
+		return ofWatchedItems
+	case bare[resource]:
+		return ofAll
+	}
+	return nil
+}
+
+// resourceOf is the project's resource that a path of the API server is about: .../apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE[/NAME[/SUBRESOURCE]].
+func resourceOf(path string) string {
+	_, rest, _ := strings.Cut(path, "/apis/"+v1alpha1.GroupVersion.String()+"/")
 	if within, is := strings.CutPrefix(rest, "namespaces/"); is {
 		_, rest, _ = strings.Cut(within, "/")
 	}
 	resource, _, _ := strings.Cut(rest, "/")
-	return of && bare[resource]
+	return resource
 }

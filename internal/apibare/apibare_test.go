@@ -13,8 +13,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
@@ -81,6 +84,50 @@ func TestWhatPeopleHangOntoAnObjectIsNotRead(t *testing.T) {
 	}
 }
 
+// R3.13: what the cache drops of an item is not read of its watch, and is of all other answers. The cached form is the same.
+func TestWhatTheCacheDropsIsNotReadOfItsWatch(t *testing.T) {
+	t.Parallel()
+	item := &v1alpha1.FeedItem{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "news", Name: "a", UID: "u", ResourceVersion: "7", Generation: 1},
+		Spec: v1alpha1.FeedItemSpec{
+			SourceRef: v1alpha1.SourceReference{Name: "press", UID: "s"}, GUID: "guid", URL: "https://news.example/a", Title: "A title", Author: "someone",
+			Categories: []string{"politics"}, Content: "dropped", CompressedContent: "dropped", Image: &v1alpha1.EntryImage{URL: "https://news.example/a.png"},
+		},
+		Status: v1alpha1.FeedItemStatus{
+			Phase: v1alpha1.PhasePending, Reason: v1alpha1.ReasonAPIFailed, ArticleHash: "hash", RetryCount: 1,
+			History:    []v1alpha1.HistoryEntry{{Stage: v1alpha1.StageScreen, Object: "dropped"}},
+			Deliveries: []v1alpha1.Delivery{{Destination: "mastodon", TextHash: "hash"}},
+			Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "RetryLater", Message: "why"}},
+		},
+	}
+	text, err := json.Marshal(item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := read(t, items+"?watch=false", sent(`{"object":`+string(text)+`}`))
+	watched, watchErr := read(t, items+"?allowWatchBookmarks=true&watch=true", sent(`{"type":"MODIFIED","object":`+string(text)+`}`))
+	if err := errors.Join(err, watchErr); err != nil || strings.Count(whole, "dropped") != 3 || strings.Contains(watched, "dropped") || strings.Contains(watched, "someone") {
+		t.Errorf("error %v\nof an answer are read %s\nof a watch are read  %s", err, whole, watched)
+	}
+	if diff := cmp.Diff(cached(t, whole), cached(t, watched)); diff != "" {
+		t.Errorf("the cached form is another one (-whole +watched)\n%s", diff)
+	}
+}
+
+// cached is what the cache keeps of the item of an event.
+func cached(t *testing.T, event string) any {
+	t.Helper()
+	var of struct{ Object *v1alpha1.FeedItem }
+	if err := json.Unmarshal([]byte(event), &of); err != nil {
+		t.Fatal(err)
+	}
+	slim, err := itemcache.Slim(of.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slim
+}
+
 // R3.13: an annotation that says something to the operator is as long as whoever may annotate the object wants. What is kept of it is no longer than what
 // it may say, and a token is still another one than others.
 func TestNoAnnotationIsKeptThatIsLongerThanWhatItMaySay(t *testing.T) {
@@ -129,7 +176,7 @@ func TestOtherAnswersAreReadAsTheyAre(t *testing.T) {
 func TestAnEventOfAWatchIsNotHeldBack(t *testing.T) {
 	t.Parallel()
 	out, in := io.Pipe()
-	watch := newAnswer(out)
+	watch := newAnswer(out, ofAll)
 	for i := range 3 {
 		event := fmt.Sprintf(`{"type":"ADDED","object":{"metadata":{"name":"%d"}}}`+"\n", i)
 		go func() { _, _ = io.WriteString(in, event) }()
@@ -189,7 +236,7 @@ func (f readerFunc) Read(into []byte) (int, error) { return f(into) }
 // R3.13: however many labels a page of items has, what is held of them at any time is less than one object with all of its own.
 func TestLabelsAreNeverHeld(t *testing.T) {
 	t.Parallel()
-	list := newAnswer(io.NopCloser(endless(5)))
+	list := newAnswer(io.NopCloser(endless(5)), ofAll)
 	text, err := io.ReadAll(list)
 	if err != nil || len(text) > 1000 || strings.Count(string(text), `"name"`) != 5 {
 		t.Errorf("%d bytes are read: %.200s (%v)", len(text), text, err)
@@ -220,7 +267,7 @@ func TestAllElseIsReadAsItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := io.ReadAll(newAnswer(io.NopCloser(strings.NewReader(string(text)))))
+		got, err := io.ReadAll(newAnswer(io.NopCloser(strings.NewReader(string(text))), ofAll))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -245,7 +292,7 @@ func expected(answer any) any {
 		if !is {
 			return
 		}
-		for name := range dropped {
+		for name := range hung {
 			delete(metadata, name)
 		}
 		annotations, _ := metadata["annotations"].(map[string]any)

@@ -26,7 +26,7 @@ func BenchmarkAList(b *testing.B) {
 	b.SetBytes(int64(list.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := io.Copy(io.Discard, newAnswer(io.NopCloser(strings.NewReader(list.String())))); err != nil {
+		if _, err := io.Copy(io.Discard, newAnswer(io.NopCloser(strings.NewReader(list.String())), ofAll)); err != nil {
 			b.Fatal(err)
 		}
 	}
