@@ -5,6 +5,7 @@ package controllers_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,15 +37,7 @@ func TestWhatHangsOnAnObjectIsNotRead(t *testing.T) {
 	destination := &v1alpha1.FeedDestination{ObjectMeta: hung}
 	destination.Spec.Webhook = &v1alpha1.WebhookDestination{URL: "https://example.com/hook"}
 
-	options := controllers.CacheOptions(namespace)
-	options.Scheme = apitest.Scheme()
-	reaching := rest.CopyConfig(server.Config)
-	reaching.Wrap(apibare.WrapTransport)
-	kinds, err := cache.New(reaching, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = kinds.Start(t.Context()) }()
+	kinds := newCache(t, namespace)
 	for _, object := range []client.Object{source, provider, destination} {
 		if err := server.Client.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
@@ -62,4 +55,58 @@ func TestWhatHangsOnAnObjectIsNotRead(t *testing.T) {
 			t.Errorf("annotations of a %T (-want +got)\n%s", object, diff)
 		}
 	}
+}
+
+// R3.13: the API server takes managed fields that are deeper than it lets anybody read in a list or a watch. An object with such ends neither, for others: they
+// are one for all.
+func TestAnObjectThatIsTooDeepStopsNobodysCache(t *testing.T) {
+	t.Parallel()
+	namespace := server.Namespace(t)
+	provider := func(name string) *v1alpha1.AIProvider {
+		made := &v1alpha1.AIProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		made.Spec.Extractive = &v1alpha1.ExtractiveProvider{}
+		return made
+	}
+	const levels = 9995 // the API server takes no more
+	deep := provider("deep")
+	deep.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: "tenant", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1alpha1.GroupVersion.String(), FieldsType: "FieldsV1",
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.Repeat(`{"f:a":`, levels) + "{}" + strings.Repeat("}", levels))},
+	}}
+	cached := func() cache.Cache {
+		kinds := newCache(t, namespace)
+		if _, err := kinds.GetInformer(t.Context(), deep, cache.BlockUntilSynced(false)); err != nil {
+			t.Fatal(err)
+		}
+		return kinds
+	}
+	sees := func(kinds cache.Cache, name string) {
+		t.Helper()
+		apitest.Eventually(t, func(ctx context.Context) error {
+			return kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &v1alpha1.AIProvider{})
+		})
+	}
+	watching := cached()
+	for _, object := range []*v1alpha1.AIProvider{provider("before"), deep, provider("after")} {
+		if err := server.Client.Create(t.Context(), object.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+		sees(watching, object.Name)
+	}
+	sees(cached(), "after") // also after a start
+}
+
+// newCache starts what the operator keeps of a namespace.
+func newCache(t *testing.T, namespace string) cache.Cache {
+	t.Helper()
+	options := controllers.CacheOptions(namespace)
+	options.Scheme = apitest.Scheme()
+	reaching := rest.CopyConfig(server.Config)
+	reaching.Wrap(apibare.WrapTransport)
+	kinds, err := cache.New(reaching, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = kinds.Start(t.Context()) }()
+	return kinds
 }

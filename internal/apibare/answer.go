@@ -32,18 +32,23 @@ const (
 	inItems
 )
 
-// source is the body as it comes. What ends it is for the reader of the answer, who tells a watch that has run out of time from one that has broken.
+// source is the body as it comes, flat. What ends it is for the reader of the answer, who tells a watch that has run out of time from one that has broken.
 type source struct {
 	io.ReadCloser
+	flat  flattener
 	ended error
 }
 
 func (s *source) Read(into []byte) (int, error) {
-	n, err := s.ReadCloser.Read(into)
-	if err != nil {
-		s.ended = err
+	for {
+		n, err := s.ReadCloser.Read(into)
+		if err != nil {
+			s.ended = err
+		}
+		if n = s.flat.next(into[:n]); n > 0 || err != nil || len(into) == 0 {
+			return n, err
+		}
 	}
-	return n, err
 }
 
 // buffer is what is ready to be read.
