@@ -71,7 +71,7 @@ func TestAnObjectThatIsTooDeepStopsNobodysCache(t *testing.T) {
 	deep := provider("deep")
 	deep.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "tenant", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1alpha1.GroupVersion.String(), FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.Repeat(`{"f:a":`, levels) + "{}" + strings.Repeat("}", levels))},
+		FieldsV1: metav1.NewFieldsV1(strings.Repeat(`{"f:a":`, levels) + "{}" + strings.Repeat("}", levels)),
 	}}
 	cached := func() cache.Cache {
 		kinds := newCache(t, namespace)
