@@ -14,7 +14,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -108,7 +113,7 @@ func untilReady(config *rest.Config) error {
 	return nil
 }
 
-// InstallKinds applies the CustomResourceDefinitions of a folder, returns when all are established, and says how many they are.
+// InstallKinds applies the CustomResourceDefinitions of a folder, returns when each can be watched, and says how many they are.
 func InstallKinds(config *rest.Config, folder string) (int, error) {
 	return install(config, envtest.CRDInstallOptions{Paths: []string{folder}, ErrorIfPathMissing: true})
 }
@@ -116,5 +121,41 @@ func InstallKinds(config *rest.Config, folder string) (int, error) {
 func install(config *rest.Config, options envtest.CRDInstallOptions) (int, error) {
 	options.MaxTime = startTimeout
 	installed, err := envtest.InstallCRDs(config, options)
-	return len(installed), err
+	if err != nil {
+		return 0, err
+	}
+	api, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return 0, err
+	}
+	for _, crd := range installed {
+		if err := untilWatched(api, crd); err != nil {
+			return 0, fmt.Errorf("%s cannot be watched after %s: %w", crd.Name, startTimeout, err)
+		}
+	}
+	return len(installed), nil
+}
+
+// untilWatched waits until a kind can be watched. The API server says of a kind that it is established before it has a store of it, and makes that at the
+// first request; until it is full it answers 429 to those that watch.
+func untilWatched(api dynamic.Interface, crd *apiextensionsv1.CustomResourceDefinition) error {
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		of := schema.GroupVersionResource{Group: crd.Spec.Group, Version: version.Name, Resource: crd.Spec.Names.Plural}
+		var last error
+		err := wait.PollUntilContextTimeout(context.Background(), often, startTimeout, true, func(ctx context.Context) (bool, error) {
+			var watched watch.Interface
+			if watched, last = api.Resource(of).Watch(ctx, metav1.ListOptions{}); last != nil {
+				return false, nil
+			}
+			watched.Stop()
+			return true, nil
+		})
+		if err != nil {
+			return errors.Join(last, err)
+		}
+	}
+	return nil
 }

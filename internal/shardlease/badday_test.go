@@ -195,7 +195,8 @@ func TestTheAPIServerHasABadDay(t *testing.T) {
 				longest := unheld()
 				a.heal()
 				b.heal()
-				w.within(time.Minute, 2, 2)
+				// Just before that, or just after, one may have taken what the other could not, and keeps that for a minute.
+				w.within(time.Minute+2*shard.Unwanted, 2, 2)
 				starts := 0
 				for _, k := range append(all, a, b) {
 					starts += k.began()
