@@ -140,8 +140,10 @@ func setup(ctx context.Context, manager ctrl.Manager, options Options, waker *qu
 	stream := telemetry.NewStream(manager.GetLogger(),
 		func(_ *v1alpha1.FeedItem, entry eventstream.Entry) { listener.Hear(listening, entry) },
 		func(item *v1alpha1.FeedItem, entry eventstream.Entry) {
-			source, _ := itemcache.SourceOf(listening, manager.GetClient(), item) // nil where the cache does not know it
-			counted.Hear(item, source, entry)
+			counted.Hear(item, func() *v1alpha1.FeedSource {
+				source, _ := itemcache.SourceOf(listening, manager.GetClient(), item) // nil where the cache does not know it
+				return source
+			}, entry)
 		})
 	web := &web.Web{
 		Clock:    options.Clock,

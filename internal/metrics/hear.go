@@ -12,13 +12,14 @@ import (
 	"github.com/feed-operator/feed-operator/internal/telemetry"
 )
 
-// Hear counts what the stream reports of an item. Source is that of the item as the cache knows it; nil where it does not.
-func (m *Metrics) Hear(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, entry eventstream.Entry) {
+// Hear counts what the stream reports of an item. SourceOf, which is asked for one line of several, returns the item's source as the cache knows it; nil
+// where it does not.
+func (m *Metrics) Hear(item *v1alpha1.FeedItem, sourceOf func() *v1alpha1.FeedSource, entry eventstream.Entry) {
 	switch entry.Type {
 	case telemetry.TypeItemCreated:
 		m.itemsCreated.Inc()
 	case telemetry.TypeItemEnded:
-		m.itemEnded(item, source, entry)
+		m.itemEnded(item, sourceOf, entry)
 	case telemetry.TypeStageEnded:
 		m.stageEnded(item, entry)
 	case telemetry.TypeCallFailed:
@@ -33,7 +34,7 @@ func stageOf(entry eventstream.Entry) v1alpha1.Stage {
 	return v1alpha1.Stage(stage)
 }
 
-func (m *Metrics) itemEnded(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, entry eventstream.Entry) {
+func (m *Metrics) itemEnded(item *v1alpha1.FeedItem, sourceOf func() *v1alpha1.FeedSource, entry eventstream.Entry) {
 	result := endSummarized
 	switch {
 	case item.Status.Phase == v1alpha1.PhaseFailed:
@@ -43,7 +44,10 @@ func (m *Metrics) itemEnded(item *v1alpha1.FeedItem, source *v1alpha1.FeedSource
 	}
 	m.itemsEnded.WithLabelValues(result, strconv.FormatBool(wasRetried(item))).Inc()
 	m.itemRetries.Observe(float64(item.Status.RetryCount))
-	if published := item.Published().Time; result == endSummarized && source != nil && !published.Before(source.CreationTimestamp.Time) {
+	if result != endSummarized {
+		return
+	}
+	if published, source := item.Published().Time, sourceOf(); source != nil && !published.Before(source.CreationTimestamp.Time) {
 		m.endToEnd.WithLabelValues(intervalOf(source)).Observe(max(entry.Time.Sub(published), 0).Seconds())
 	}
 }

@@ -361,7 +361,7 @@ func TestTheStreamIsCounted(t *testing.T) {
 		stage(v1alpha1.StageDeliver, v1alpha1.HistoryFailed, map[string]any{"object": "other", "error": failed}),
 		{Type: telemetry.TypeItemEnded, Status: "success", Time: noon},
 	} {
-		m.Hear(item, source, entry)
+		m.Hear(item, func() *v1alpha1.FeedSource { return source }, entry)
 	}
 	for _, result := range []string{deliverySent, deliveryResent, deliveryDuplicate, deliveryFound, deliverySpooled, deliveryDead} {
 		if got := testutil.ToFloat64(m.deliveries.WithLabelValues(result)); got != 1 {
@@ -394,7 +394,7 @@ func TestABacklogIsNoDelay(t *testing.T) {
 	skipped.Spec.PublishedTime = new(metav1.NewTime(noon.Add(time.Hour)))
 	m := New()
 	for _, item := range []*v1alpha1.FeedItem{old, skipped} {
-		m.Hear(item, source, eventstream.Entry{Type: telemetry.TypeItemEnded, Time: noon.Add(2 * time.Hour)})
+		m.Hear(item, func() *v1alpha1.FeedSource { return source }, eventstream.Entry{Type: telemetry.TypeItemEnded, Time: noon.Add(2 * time.Hour)})
 	}
 	if got := sumOf(t, m.endToEnd.WithLabelValues("1h")); got != 0 {
 		t.Errorf("%v s", got)

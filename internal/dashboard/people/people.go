@@ -35,6 +35,7 @@ import (
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/dashboard/flight"
+	"github.com/feed-operator/feed-operator/internal/share"
 )
 
 const (
@@ -48,8 +49,9 @@ const (
 	familiarFor = time.Hour
 	// So many of them are kept at most.
 	mostIdentities, mostFamiliar, mostPermissions = 1000, 20_000, 20_000
-	// reviewsAtOnce is how many questions about the namespaces of one person are asked at the same time.
-	reviewsAtOnce = 8
+	// reviewsAtOnce is how many questions about what people may see and do are asked at the same time, and reviewsOfOne how many of them for one tenant.
+	// What somebody sees takes one for each namespace, and the operator's own requests go the same way.
+	reviewsAtOnce, reviewsOfOne = 32, 8
 	// Tokens that nobody has shown before are asked about so often at most, of one address and of all: whoever reaches the page can make them up.
 	NewTokensPerSecond, NewTokensAtOnce       = 5, 20
 	allNewTokensPerSecond, allNewTokensAtOnce = 8 * NewTokensPerSecond, 8 * NewTokensAtOnce
@@ -121,6 +123,7 @@ type People struct {
 	// identifying and allowing have those who want to know the same ask once.
 	identifying flight.Group[*Person]
 	allowing    flight.Group[bool]
+	asking      *share.Places
 }
 
 // New returns what asks an API server. Now has to go on whatever clocks are set to: an answer would be believed for a day where one is set back by that.
@@ -138,6 +141,7 @@ func New(reviews client.Client, now func() time.Time) *People {
 		arrivals:    lru.New(mostAddresses),
 		again:       lru.New(mostAddresses),
 		presses:     lru.New(mostAddresses),
+		asking:      share.New(reviewsAtOnce, reviewsOfOne),
 	}
 	_, _ = rand.Read(p.key[:]) // never fails: crypto/rand
 	return p
@@ -341,6 +345,11 @@ func (p *People) ask(
 		if !now(of) {
 			return false, ErrBusy
 		}
+		leave, err := p.asking.Take(ctx, of.Tenant(), askTimeout)
+		if err != nil {
+			return false, err
+		}
+		defer leave()
 		review := &authorizationv1.SubjectAccessReview{Spec: about}
 		if err := p.reviews.Create(ctx, review); err != nil {
 			return false, fmt.Errorf("ask the API server what %s may do: %w", of.Name, err)
@@ -369,7 +378,7 @@ func (p *People) Sees(ctx context.Context, of *Person, namespaces []string) (map
 	}
 	var mu sync.Mutex
 	questions, ctx := errgroup.WithContext(ctx)
-	questions.SetLimit(reviewsAtOnce)
+	questions.SetLimit(reviewsOfOne)
 	for _, namespace := range slices.Clone(namespaces) {
 		questions.Go(func() error {
 			allowed, err := p.May(ctx, of, "list", "feeditems", namespace)

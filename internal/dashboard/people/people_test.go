@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -101,4 +104,75 @@ func TestTokensThatAreFamiliarAreAskedAboutSeldom(t *testing.T) {
 			now = now.Add(2 * identityKept)
 		}
 	}
+}
+
+// hanging is an API server that does not answer what somebody may do until it is let go.
+type hanging struct {
+	client.Client
+	asked *atomic.Int32 // so many wait for an answer
+	goOn  chan struct{}
+}
+
+func (h hanging) Create(ctx context.Context, object client.Object, _ ...client.CreateOption) error {
+	review, is := object.(*authorizationv1.SubjectAccessReview)
+	if !is || review.Spec.ResourceAttributes.Namespace == "" {
+		return nil
+	}
+	h.asked.Add(1)
+	defer h.asked.Add(-1)
+	select {
+	case <-h.goOn:
+		review.Status.Allowed = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// R5.4: however many people and robots open the page at the same time, few questions about what they see are before the API server at once, and no tenant
+// has so many of them that others wait for it.
+func TestFewQuestionsAreAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var namespaces []string
+		for i := range 100 {
+			namespaces = append(namespaces, fmt.Sprint("namespace-", i))
+		}
+		api := hanging{asked: new(atomic.Int32), goOn: make(chan struct{})}
+		people := New(api, time.Now)
+		answers := make(chan error)
+		look := func(name string) {
+			go func() {
+				seen, err := people.Sees(t.Context(), &Person{Name: name, Token: name}, namespaces)
+				if err == nil && len(seen) != len(namespaces) {
+					err = fmt.Errorf("%s is told of %d namespaces", name, len(seen))
+				}
+				answers <- err
+			}()
+			synctest.Wait()
+		}
+		const robots, others = 20, 10
+		for i := range robots {
+			look(fmt.Sprint("system:serviceaccount:b:robot-", i))
+		}
+		if got := api.asked.Load(); got != reviewsOfOne {
+			t.Errorf("%d questions of one namespace are asked at once, want %d", got, reviewsOfOne)
+		}
+		look("ann")
+		if got := api.asked.Load(); got != 2*reviewsOfOne {
+			t.Errorf("%d questions are asked at once for two, want %d", got, 2*reviewsOfOne)
+		}
+		for i := range others {
+			look(fmt.Sprint("person-", i))
+		}
+		if got := api.asked.Load(); got != reviewsAtOnce {
+			t.Errorf("%d questions are asked at once in all, want %d", got, reviewsAtOnce)
+		}
+		close(api.goOn)
+		for range robots + 1 + others {
+			if err := <-answers; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
