@@ -289,7 +289,8 @@ func TestNothingProcessedAlertsAndAQuietWeekendDoesNot(t *testing.T) {
 	w.prometheus.Firing("FeedOperatorProvidersUnavailable", "FeedOperatorNothingProcessed")
 }
 
-// R5.3: lists and watches of items that are refused alert, though every gauge stays as it was. When they succeed again, work goes on and no alert is left.
+// R5.3, R5.4: lists and watches of items that are refused alert, though every gauge stays as it was, and the page knows since when. When they succeed again,
+// work goes on, and nothing is left of that.
 func TestItemsThatCannotBeWatchedAlert(t *testing.T) {
 	t.Parallel()
 	// Each namespace has a watch of its own, so that there are errors enough before the real waits between two attempts become long.
@@ -317,10 +318,19 @@ func TestItemsThatCannotBeWatchedAlert(t *testing.T) {
 	}
 	w.shows(map[string]float64{`items{phase="Processed"}`: 1, `items_due`: 0, `api_list_watch_errors_total{resource="feedsources"}`: 0})
 	w.prometheus.Firing("FeedOperatorWatchFailing")
+	if silence := w.watches.Silence([]string{w.namespace}); silence < 6*time.Minute {
+		t.Errorf("it is known for %s that nothing is heard of the items", silence)
+	}
 	w.faults.refuse(nil)
 	web.List(web.Entries("news", 2)...)
 	w.poll("news")
 	w.itemsInTime("news", allProcessed(2))
+	await(t, func() error {
+		if silence := w.watches.Silence(append(w.others, w.namespace)); silence > 0 {
+			return fmt.Errorf("nothing is heard of some namespaces for %s", silence)
+		}
+		return nil
+	})
 	w.calm()
 }
 

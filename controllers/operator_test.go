@@ -36,6 +36,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/apibare"
+	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/connect"
@@ -55,6 +56,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider/openai"
 	"github.com/feed-operator/feed-operator/internal/secrets"
 	"github.com/feed-operator/feed-operator/internal/tracing"
+	"github.com/feed-operator/feed-operator/internal/watches"
 )
 
 var server *apitest.Server
@@ -110,6 +112,7 @@ type world struct {
 	givenUp    *givenUp         // unless a log is set
 	// reaches changes how the operator reaches the API server, where it is not an administrator.
 	reaches func(*rest.Config)
+	watches *watches.Watches
 }
 
 // providerOf makes the client of an AIProvider: the real one of an AI, the test's for the rest.
@@ -229,6 +232,8 @@ func (w *world) start() {
 	reaching.Wrap(crdcheck.WrapTransport)
 	reaching.Wrap(apibare.WrapTransport)
 	reaching.Wrap(counted.WrapTransport)
+	w.watches = watches.New(func() time.Duration { return apiclock.PassedBy(w.clock) })
+	reaching.Wrap(w.watches.WrapTransport)
 	manager, err := ctrl.NewManager(reaching, ctrl.Options{
 		Scheme: apitest.Scheme(),
 		// What all have in common need not be asked for by each.

@@ -22,6 +22,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/dashboard"
 	"github.com/feed-operator/feed-operator/internal/redact"
+	"github.com/feed-operator/feed-operator/internal/watches"
 )
 
 // pageFlags are what a person can set about the web page.
@@ -62,7 +63,7 @@ func isLoopback(host string) bool {
 const mostConnections = 4 * dashboard.MostViewers
 
 // addDashboard serves the web page, on every replica.
-func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now *apiclock.Clock) error {
+func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now *apiclock.Clock, watched *watches.Watches) error {
 	page := flags.pageFlags
 	if page.pageAddress == "0" {
 		return nil
@@ -73,8 +74,9 @@ func addDashboard(ctx context.Context, manager ctrl.Manager, flags *flags, now *
 		return err
 	}
 	options := dashboard.Options{
-		Board: board, Live: manager.GetAPIReader(), Now: now.Now, Passed: now.Passed, Silence: now.Silence, Actions: page.pageActions, Hosts: page.pageHosts,
-		Writer: manager.GetClient(), Log: log,
+		Board: board, Live: manager.GetAPIReader(), Now: now.Now, Passed: now.Passed, Actions: page.pageActions, Hosts: page.pageHosts,
+		Silence: func(namespaces []string) time.Duration { return max(now.Silence(), watched.Silence(namespaces)) },
+		Writer:  manager.GetClient(), Log: log,
 	}
 	if page.pageAuth {
 		options.Reviews, options.As = manager.GetClient(), writerFor(manager, redact.Remember)

@@ -35,6 +35,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/provider/extractive"
 	"github.com/feed-operator/feed-operator/internal/redact"
 	"github.com/feed-operator/feed-operator/internal/shardcache"
+	"github.com/feed-operator/feed-operator/internal/watches"
 )
 
 // version is set when a release is built.
@@ -72,6 +73,8 @@ func run(ctx context.Context, args []string) error {
 	restConfig.Wrap(apibare.WrapTransport)
 	counted := metrics.New()
 	restConfig.Wrap(counted.WrapTransport)
+	watched := watches.New(now.Passed)
+	restConfig.Wrap(watched.WrapTransport)
 	manager, shared, err := newManager(restConfig, flags)
 	if err != nil {
 		return err
@@ -116,7 +119,7 @@ func run(ctx context.Context, args []string) error {
 	if err := addFeeds(manager, flags); err != nil {
 		return err
 	}
-	if err := addDashboard(ctx, manager, flags, now); err != nil {
+	if err := addDashboard(ctx, manager, flags, now, watched); err != nil {
 		return err
 	}
 	if err := addProbes(manager); err != nil {

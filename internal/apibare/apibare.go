@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apipath"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
@@ -84,21 +85,11 @@ func (t transport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripp
 
 // dropped is what is dropped of the answer to a request to an address; nil for nothing.
 func dropped(asked *url.URL) parts {
-	switch resource := resourceOf(asked.Path); {
+	switch _, resource, _ := apipath.Of(asked.Path); {
 	case resource == feedItems && asked.Query().Get("watch") == "true":
 		return ofWatchedItems
 	case bare[resource]:
 		return ofAll
 	}
 	return nil
-}
-
-// resourceOf is the project's resource that a path of the API server is about: .../apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE[/NAME[/SUBRESOURCE]].
-func resourceOf(path string) string {
-	_, rest, _ := strings.Cut(path, "/apis/"+v1alpha1.GroupVersion.String()+"/")
-	if within, is := strings.CutPrefix(rest, "namespaces/"); is {
-		_, rest, _ = strings.Cut(within, "/")
-	}
-	resource, _, _ := strings.Cut(rest, "/")
-	return resource
 }

@@ -204,13 +204,13 @@ func TestABrowserSaysThatAnItemIsGone(t *testing.T) {
 }
 
 // R5.4: ages are by the operator's clock, whatever that of the viewer's machine shows, at first and after an update; and the page is not live while
-// the API server does not answer the operator.
+// the API server tells the operator nothing.
 func TestABrowserWithAWrongClockShowsTheRightAges(t *testing.T) {
 	t.Parallel()
 	press := aSource("news", "press") // of a day that is not today
 	var silence atomic.Int64
 	w := newWorld(t, func(options *Options) {
-		options.Silence = func() time.Duration { return time.Duration(silence.Load()) }
+		options.Silence = func([]string) time.Duration { return time.Duration(silence.Load()) }
 	},
 		press, anItem(press, "one", v1alpha1.PhaseProcessed), anItem(press, "two", v1alpha1.PhaseDeferred))
 	tab, address := inBrowser(t, w)
@@ -227,7 +227,7 @@ func TestABrowserWithAWrongClockShowsTheRightAges(t *testing.T) {
 	}
 	silence.Store(int64(5 * time.Minute))
 	w.pass(time.Second)
-	until(tab, t, "document.getElementById('state').textContent === 'Not live: the API server does not answer the operator'")
+	until(tab, t, "document.getElementById('state').textContent === 'Not live: the operator does not hear from the API server'")
 	if text := evaluate[string](tab, t, "document.querySelector('main').innerText"); !strings.Contains(text, "as it was 5 min ago") {
 		t.Errorf("the page says: %s", text)
 	}

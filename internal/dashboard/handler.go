@@ -60,8 +60,8 @@ type Options struct {
 	// server about people are believed.
 	Now    func() time.Time
 	Passed func() time.Duration
-	// Silence is for how long the API server has answered nothing, though it is asked twice a minute at least. Nil: that is not known.
-	Silence func() time.Duration
+	// Silence is for how long the API server has let nothing be known of what is new in some namespaces. Nil: that is not known.
+	Silence func(namespaces []string) time.Duration
 	// Actions lets people retry items, and suspend and resume sources.
 	Actions bool
 	// Writer writes what they press where nobody is asked who they are.
@@ -273,7 +273,7 @@ func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot,
 	}
 	defer leave()
 	made := makePage()
-	heard, mark := h.away(now)
+	heard, mark := h.away(cut, now)
 	made.Version, made.Now, made.Heard, made.Name = cut.Version()+mark, now, heard, foreign.Line(of.Name)
 	made.Actions, made.Auth, made.Form, made.Path = h.Actions, h.door != nil, people.FormToken(h.key, of), r.URL.Path
 	made.Namespaces = cut.Namespaces()
@@ -281,13 +281,15 @@ func (h *handler) render(r *http.Request, of *people.Person, snapshot *Snapshot,
 	return made.bytes()
 }
 
-// away is when the API server last answered, if that is worth telling; else zero. The cache hears of nothing then, and knows nothing of that. The mark makes
+// away is when all of a cut was last heard of, if that is worth telling; else zero. The cache hears of nothing then, and knows nothing of that. The mark makes
 // another version of what somebody sees when it begins, and when it ends.
-func (h *handler) away(now time.Time) (heard time.Time, mark string) {
-	if h.Silence == nil || h.Silence() < awayAfter {
-		return time.Time{}, ""
+func (h *handler) away(cut Cut, now time.Time) (heard time.Time, mark string) {
+	if h.Silence != nil {
+		if silence := h.Silence(cut.Namespaces()); silence >= awayAfter {
+			return now.Add(-silence).Truncate(time.Second), "-away"
+		}
 	}
-	return now.Add(-h.Silence()).Truncate(time.Second), "-away"
+	return time.Time{}, ""
 }
 
 var errNotFound = errors.New("there is nothing of that name, or it is not yours to see")

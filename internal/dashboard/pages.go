@@ -40,7 +40,7 @@ type page struct {
 	Title   string
 	Version string
 	Now     time.Time
-	// Heard is when the API server last answered, where it does so no more; else zero.
+	// Heard is when all that is shown was last heard of, where that is so no more; else zero.
 	Heard time.Time
 	// Name of who is signed in, Auth where people have to, Actions where something can be done.
 	Name          string

@@ -81,7 +81,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, of *people.Pers
 		if err != nil {
 			return // the browser comes again, and is told then
 		}
-		_, mark := h.away(h.Now())
+		_, mark := h.away(cut, h.Now())
 		if version := cut.Version() + mark; version != told {
 			if err := write("event: version\ndata: " + version + "\n\n"); err != nil {
 				return

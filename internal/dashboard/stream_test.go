@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -384,22 +385,27 @@ func TestAChangeIsToldThoughTheClockIsSet(t *testing.T) {
 	}
 }
 
-// R5.4: while the API server answers nothing, what the page shows may be no more, and it says so and since when, to who looks already, too. When that
-// is over it says nothing of it.
-func TestThePageSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
+// R5.4: while the operator hears nothing from the API server, what the page shows may be no more, and it says so and since when, to who looks already, too.
+// When that is over it says nothing of it.
+func TestThePageSaysThatNothingIsHeardFromTheAPIServer(t *testing.T) {
 	t.Parallel()
 	var silence atomic.Int64
 	w := newWorld(t, func(options *Options) {
-		options.Silence = func() time.Duration { return time.Duration(silence.Load()) }
+		options.Silence = func(namespaces []string) time.Duration {
+			if !slices.Contains(namespaces, "a") {
+				t.Errorf("it is asked about %v", namespaces)
+			}
+			return time.Duration(silence.Load())
+		}
 	}, twoTenants()...)
 	server := httptest.NewServer(w.handler)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(w.ended) })
 	stream := watch(t, server.URL)
-	const words = "The API server does not answer the operator. What is here is as it was "
+	const words = "The operator does not hear from the API server what changes. What is here is as it was "
 	silence.Store(int64(awayAfter - time.Second))
 	before := stream.version(t)
-	w.see("/").lacks("does not answer")
+	w.see("/").lacks("does not hear")
 
 	silence.Store(int64(10 * time.Minute))
 	w.pass(time.Second)
@@ -415,7 +421,33 @@ func TestThePageSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
 	if told := stream.version(t); told != before {
 		t.Errorf("afterwards it is %s, and was %s", told, before)
 	}
-	w.see("/").lacks("does not answer")
+	w.see("/").lacks("does not hear")
+}
+
+// R5.4, R5.7: that nothing is heard of one namespace is told to those who see it, and changes nothing for who sees another one.
+func TestThatANamespaceIsNotHeardIsToldToThoseWhoSeeIt(t *testing.T) {
+	t.Parallel()
+	var failing atomic.Bool
+	w := newWorld(t, func(options *Options) {
+		withAuth(options)
+		options.Silence = func(namespaces []string) time.Duration {
+			if failing.Load() && slices.Contains(namespaces, "a") {
+				return awayAfter
+			}
+			return 0
+		}
+	}, twoTenants()...)
+	w.may["of-a"], w.may["of-b"] = []string{"list feeditems a"}, []string{"list feeditems b"}
+	ofB := []string{"Authorization", "Bearer of-b"}
+	before := w.see("/", ofB...).all("main", "data-version")[0]
+	failing.Store(true)
+	w.pass(time.Second)
+	w.see("/", bearer...).has("does not hear from the API server")
+	after := w.see("/", ofB...)
+	after.lacks("does not hear")
+	if now := after.all("main", "data-version")[0]; now != before {
+		t.Errorf("who sees another namespace is told of %s, after %s", now, before)
+	}
 }
 
 // patient is an answer that can be written at any time.

@@ -4,12 +4,12 @@
 package metrics
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/feed-operator/feed-operator/internal/watches"
 )
 
 // resources are what the operator reads and writes, as the paths of the API server name it.
@@ -38,20 +38,11 @@ func (c counting) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		c.apiWrites.WithLabelValues(resource, verb, result).Inc()
 	}
-	if request.Method == http.MethodGet && collection && isRefused(request, response, err) {
+	// Without lists and watches the cache stays as it was, and so do all gauges, which are worked out from it.
+	if request.Method == http.MethodGet && collection && watches.Refused(request, response, err) {
 		c.apiWatchErrors.WithLabelValues(resource).Inc()
 	}
 	return response, err
-}
-
-// isRefused says whether a list or a watch has failed. Without them the cache stays as it was, and so do all gauges, which are worked out from it: nothing but
-// these failures shows that nobody hears of anything new. An operator that stops ends its own watches, which is no failure; a time that has run out
-// is one. So is every refusal but 410, by which a watch ends normally: its resourceVersion is too old, and a new list follows.
-func isRefused(request *http.Request, response *http.Response, err error) bool {
-	if err != nil {
-		return !errors.Is(request.Context().Err(), context.Canceled)
-	}
-	return response.StatusCode >= http.StatusBadRequest && response.StatusCode != http.StatusGone
 }
 
 // WrappedRoundTripper lets client-go find the transport below, which it closes idle connections of.

@@ -14,7 +14,7 @@
   };
   // What the operator shows may be old though the operator answers: then it says so.
   const tell = (page) => {
-    if (page.dataset.away) say("Not live: the API server does not answer the operator", "lost");
+    if (page.dataset.away) say("Not live: the operator does not hear from the API server", "lost");
     else say("Live · " + clock(new Date()), "live");
   };
   const clock = (date) => date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
