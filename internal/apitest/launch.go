@@ -147,11 +147,10 @@ func untilWatched(api dynamic.Interface, crd *apiextensionsv1.CustomResourceDefi
 		var last error
 		err := wait.PollUntilContextTimeout(context.Background(), often, startTimeout, true, func(ctx context.Context) (bool, error) {
 			var watched watch.Interface
-			if watched, last = api.Resource(of).Watch(ctx, metav1.ListOptions{}); last != nil {
-				return false, nil
+			if watched, last = api.Resource(of).Watch(ctx, metav1.ListOptions{}); last == nil {
+				watched.Stop()
 			}
-			watched.Stop()
-			return true, nil
+			return last == nil, nil
 		})
 		if err != nil {
 			return errors.Join(last, err)
