@@ -104,14 +104,17 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 	}
 	unread := r.Results.TakeUnread(name)
 	if done, result := r.Results.NothingToDo(cached, step); done && !unread {
+		r.Writes.Forget(ctx, name) // what waits for it to find out whether writes are taken again would wait for good
 		r.Deliveries.QueueForDestination(turn, cached)
 		return result, nil
 	}
 	if r.Recordable.Why(crdcheck.KindItem, crdcheck.KindMemory) != "" { // its source says why, and it comes back when that is over
+		r.Writes.Forget(ctx, name)
 		return ctrl.Result{}, nil
 	}
 	source, err := itemcache.SourceOf(ctx, r.Client, cached)
 	if err != nil || source == nil || source.Spec.Suspend {
+		r.Writes.Forget(ctx, name)
 		return ctrl.Result{}, err // a change of the source brings its items back
 	}
 	found, granted := r.mayWork(turn, cached)
@@ -134,6 +137,7 @@ func (r *Reconciler) reconcileLive(ctx context.Context, turn *schedule.Turn, try
 ) (ctrl.Result, error) {
 	step := r.next(ctx, item)
 	if done, result := r.Results.NothingToDo(item, step); done {
+		r.Writes.Forget(ctx, client.ObjectKeyFromObject(item))
 		return result, nil
 	}
 	if step.Action == lifecycle.Reset {

@@ -89,7 +89,8 @@ func (w *Writes) Rank(item *v1alpha1.FeedItem) schedule.Rank {
 	}
 }
 
-// Forget forgets an item that is gone.
+// Forget forgets an item on which there is nothing to write: it is gone, or rests, or waits for something else. It is no refused one that will find out
+// whether writes are taken again.
 func (w *Writes) Forget(ctx context.Context, item client.ObjectKey) {
 	w.mayEnd(ctx, item, w.judge.Forget)
 }
@@ -117,10 +118,11 @@ func (w *Writes) mayEnd(ctx context.Context, item client.ObjectKey, note func(na
 
 // ends notes, under the lock, what has ended, and returns whether the sources of the namespace are to say so.
 func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
-	lasted := w.Clock.Now().Sub(change.Since)
+	now := w.Clock.Now()
+	ofNamespace, ofServer := now.Sub(change.NamespaceSince), now.Sub(change.ServerSince)
 	if change.NamespaceEnded {
 		delete(w.why, item.Namespace)
-		tell = lasted >= reportHeldAfter
+		tell = ofNamespace >= reportHeldAfter
 		w.Schedule.SetAvailability(In(item.Namespace), schedule.Availability{})
 	}
 	if change.ServerEnded {
@@ -133,10 +135,10 @@ func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 	switch {
 	case change.Continued:
 	case change.ServerEnded:
-		w.Log.Info("API server accepts writes again", "lasted", lasted)
-		telemetry.WritesBack(w.Recorder, w.Self, lasted)
+		w.Log.Info("API server accepts writes again", "lasted", ofServer)
+		telemetry.WritesBack(w.Recorder, w.Self, ofServer)
 	case change.NamespaceEnded:
-		w.Log.Info("API server accepts writes of the namespace again", "namespace", item.Namespace, "lasted", lasted)
+		w.Log.Info("API server accepts writes of the namespace again", "namespace", item.Namespace, "lasted", ofNamespace)
 	}
 	return tell
 }

@@ -72,8 +72,8 @@ type stretch struct {
 type Change struct {
 	NamespaceBegan, ServerBegan bool
 	NamespaceEnded, ServerEnded bool
-	// Since is when the stretch began that has ended.
-	Since time.Time
+	// NamespaceSince and ServerSince are when the stretches began that have ended.
+	NamespaceSince, ServerSince time.Time
 	// Continued is set if the stretch goes on with one that had ended only just before: nobody needs to be told again.
 	Continued bool
 }
@@ -126,7 +126,7 @@ func (j *Judge) Taken(name, object string, now time.Time) (change Change) {
 	j.events++
 	if at := j.namespaces[name]; at != nil {
 		if at.stretch.held {
-			change.NamespaceEnded, change.Since, change.Continued = true, at.stretch.since, at.stretch.continued
+			change.NamespaceEnded, change.NamespaceSince, change.Continued = true, at.stretch.since, at.stretch.continued
 		}
 		delete(at.refused, object)
 		at.stretch.end(now)
@@ -134,7 +134,7 @@ func (j *Judge) Taken(name, object string, now time.Time) (change Change) {
 		j.tidy(name, now)
 	}
 	if j.server.held {
-		change.ServerEnded, change.Since, change.Continued = true, j.server.since, j.server.continued
+		change.ServerEnded, change.ServerSince, change.Continued = true, j.server.since, j.server.continued
 		for other := range j.suspects {
 			if other != name {
 				j.find(other).mistaken = true
@@ -149,8 +149,8 @@ func (j *Judge) Taken(name, object string, now time.Time) (change Change) {
 	return change
 }
 
-// Forget forgets an object that is gone. Where it was the last that is known to be refused, nobody may be left to find out
-// whether writes are taken again: they are taken to be, until the next one is refused.
+// Forget forgets an object on which there is nothing to write: it is gone, or rests. Where it was the last that is known to be refused, nobody may be left to
+// find out whether writes are taken again: they are taken to be, until the next one is refused.
 func (j *Judge) Forget(name, object string, now time.Time) (change Change) {
 	at := j.namespaces[name]
 	if at == nil || at.refused[object] == (refusal{}) {
@@ -158,12 +158,12 @@ func (j *Judge) Forget(name, object string, now time.Time) (change Change) {
 	}
 	delete(at.refused, object)
 	if at.stretch.held && len(at.refused) == 0 {
-		change.NamespaceEnded, change.Since, change.Continued = true, at.stretch.since, at.stretch.continued
+		change.NamespaceEnded, change.NamespaceSince, change.Continued = true, at.stretch.since, at.stretch.continued
 		at.stretch.end(now)
 		delete(j.suspects, name)
 	}
 	if j.server.held && len(j.Namespaces()) == 0 {
-		change.ServerEnded, change.Since, change.Continued = true, j.server.since, j.server.continued
+		change.ServerEnded, change.ServerSince, change.Continued = true, j.server.since, j.server.continued
 		j.server.end(now)
 	}
 	j.tidy(name, now)

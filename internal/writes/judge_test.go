@@ -178,3 +178,28 @@ func TestNobodyIsHeldUpForLonger(t *testing.T) {
 		}
 	})
 }
+
+// R3.14: where a namespace and the whole server are held at the same time, each has lasted since it began.
+func TestWhatEndsHasLastedSinceItBegan(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(judge *writes.Judge, now time.Time) writes.Change{
+		"one is taken": func(judge *writes.Judge, now time.Time) writes.Change { return judge.Taken("a", "1", now) },
+		"none is left": func(judge *writes.Judge, now time.Time) writes.Change {
+			judge.Forget("a", "2", now)
+			return judge.Forget("a", "1", now)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var judge writes.Judge
+			later := start.Add(70 * time.Second)
+			judge.Refused("a", "1", writes.Namespace, start)
+			judge.Refused("a", "2", writes.Server, later)
+			got := ends(&judge, later.Add(5*time.Second))
+			want := writes.Change{NamespaceEnded: true, ServerEnded: true, NamespaceSince: start, ServerSince: later}
+			if got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
+	}
+}
