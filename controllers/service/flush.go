@@ -25,19 +25,20 @@ func (l *FinalCounters) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (l *FinalCounters) Start(ctx context.Context) error {
 	<-ctx.Done()
-	unwritten := l.Services.Stop(func(id schedule.Resource) { l.write(ctx, id) })
+	unwritten := l.Services.Stop(func(id schedule.Resource) { _ = l.write(ctx, id) })
 	record.Last(ctx, unwritten, func(id schedule.Resource) string { return queue.Named(id.Name).Namespace }, l.write)
 	return nil
 }
 
-func (l *FinalCounters) write(ctx context.Context, id schedule.Resource) {
+func (l *FinalCounters) write(ctx context.Context, id schedule.Resource) error {
 	ctx, cancel := record.Context(ctx)
 	defer cancel()
 	switch id.Kind {
 	case schedule.KindProvider:
-		l.Providers.flush(ctx, id, queue.Named(id.Name))
+		return l.Providers.flush(ctx, id, queue.Named(id.Name))
 	case schedule.KindDestination:
-		l.Destinations.flush(ctx, id, queue.Named(id.Name))
+		return l.Destinations.flush(ctx, id, queue.Named(id.Name))
 	case schedule.KindHost, schedule.KindNetwork, schedule.KindWork, schedule.KindWrites, schedule.KindChange:
 	}
+	return nil
 }

@@ -152,7 +152,7 @@ func (r *Reconciler[T, P, C]) recordCredentials(id schedule.Resource, status *v1
 }
 
 // flush writes the counters of a service that is not looked at any more because the operator stops.
-func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) {
+func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, key client.ObjectKey) error {
 	calls := r.Services.TallyToWrite(id)
 	found := P(new(T))
 	err := r.Live.Get(ctx, key, found)
@@ -166,9 +166,10 @@ func (r *Reconciler[T, P, C]) flush(ctx context.Context, id schedule.Resource, k
 	if err == nil {
 		r.Services.TallyWritten(id, calls)
 	}
-	if client.IgnoreNotFound(err) != nil {
+	if err = client.IgnoreNotFound(err); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to update counters", "service", key)
 	}
+	return err
 }
 
 // availabilityOf is the availability that a status holds.

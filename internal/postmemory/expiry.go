@@ -65,7 +65,7 @@ func (m *Memories) Start(ctx context.Context) error {
 		case <-m.Clock.After(expiryInterval):
 		case <-ctx.Done():
 			record.Last(ctx, m.stop(), func(memory *Memory) string { return memory.Destination.Namespace },
-				func(ctx context.Context, memory *Memory) { memory.write(ctx) })
+				func(ctx context.Context, memory *Memory) error { return memory.write(ctx) })
 			return nil
 		}
 	}

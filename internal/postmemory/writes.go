@@ -49,7 +49,7 @@ func labelOf(destination string) string {
 // writeLater has what was posted written, a minute after the first post that is not: at once when the operator stops.
 func (m *Memory) writeLater(ctx context.Context) {
 	if m.all.isStopping() {
-		m.write(ctx)
+		_ = m.write(ctx)
 		return
 	}
 	m.mu.Lock()
@@ -67,7 +67,7 @@ func (m *Memory) schedule(ctx context.Context) {
 	m.all.Clock.AfterFunc(postedWrites, func() {
 		go func() {
 			if !m.all.isStopping() { // then it was written, or is the next operator's to find out
-				m.write(ctx)
+				_ = m.write(ctx)
 			}
 		}()
 	})
@@ -80,7 +80,7 @@ func (m *Memories) isStopping() bool {
 }
 
 // write writes what is to be written. What fails is written with the next try, a minute later.
-func (m *Memory) write(ctx context.Context) {
+func (m *Memory) write(ctx context.Context) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	ctx, cancel := record.Context(ctx)
@@ -89,7 +89,7 @@ func (m *Memory) write(ctx context.Context) {
 	m.due = false
 	if m.book == nil { // it could not be read
 		m.mu.Unlock()
-		return
+		return nil
 	}
 	var surplus []int64
 	if apiclock.Apart(m.all.Clock) <= apiclock.MostApart { // else nobody can say how old a post is
@@ -107,7 +107,7 @@ func (m *Memory) write(ctx context.Context) {
 		failed = errors.Join(failed, m.put(ctx, chunk))
 	}
 	if namespaceGone(failed) {
-		return // with all that could be posted there again
+		return nil // with all that could be posted there again
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,6 +115,7 @@ func (m *Memory) write(ctx context.Context) {
 		ctrl.LoggerFrom(ctx).Error(failed, "Failed to write posts into FeedMemory, will retry", "destination", m.Destination)
 		m.schedule(ctx)
 	}
+	return failed
 }
 
 // put writes one chunk. What somebody else has written into it meanwhile is kept.
@@ -217,7 +218,7 @@ func (m *Memories) writeNow(ctx context.Context, namespace string) {
 		if where.Destination.Namespace == namespace && memory.waits() && memory.hurries.CompareAndSwap(false, true) {
 			go func() {
 				defer memory.hurries.Store(false)
-				memory.write(ctx)
+				_ = memory.write(ctx)
 			}()
 		}
 	}

@@ -5,6 +5,7 @@ package record
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -12,10 +13,14 @@ import (
 // namespacesAtOnce is for how many namespaces something is written at once when the operator stops.
 const namespacesAtOnce = 16
 
-// Last has all be written that is not written when the operator stops: what is of one namespace one after the other, each with the time of a
-// result. The API server may not answer for one namespace; then what is left of that is given up, as after a crash, and it holds up nothing of the
-// others, nor the end, before which no other operator takes over.
-func Last[T any](ctx context.Context, all []T, namespaceOf func(T) string, write func(context.Context, T)) {
+// inVain is for how long it is tried to write what is of one namespace when the operator stops, if nothing of that comes: sooner than who writes gives up by
+// itself.
+const inVain = writeTimeout * 9 / 10
+
+// Last has all be written that is not written when the operator stops: what is of one namespace one after the other, however long that takes in all.
+// The API server may not answer for one namespace, or refuse what is of it; when the writes that have failed have taken inVain together, what is left of that
+// namespace is given up, as after a crash. So it holds up nothing of the others, nor the end, before which no other operator takes over.
+func Last[T any](ctx context.Context, all []T, namespaceOf func(T) string, write func(context.Context, T) error) {
 	byNamespace := map[string][]T{}
 	for _, one := range all {
 		byNamespace[namespaceOf(one)] = append(byNamespace[namespaceOf(one)], one)
@@ -24,10 +29,8 @@ func Last[T any](ctx context.Context, all []T, namespaceOf func(T) string, write
 	writing.SetLimit(namespacesAtOnce)
 	for _, its := range byNamespace {
 		writing.Go(func() error {
-			for _, one := range its {
-				if !inTime(ctx, one, write) {
-					break
-				}
+			for left := inVain; len(its) > 0 && left > 0; its = its[1:] {
+				left -= failing(ctx, its[0], left, write)
 			}
 			return nil
 		})
@@ -35,10 +38,16 @@ func Last[T any](ctx context.Context, all []T, namespaceOf func(T) string, write
 	_ = writing.Wait() // none fails
 }
 
-// inTime writes one, and reports whether the API server has answered in time: sooner than who writes gives up by itself.
-func inTime[T any](ctx context.Context, one T, write func(context.Context, T)) bool {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout*9/10)
+// failing writes one in a time at most, and returns how much of that was in vain.
+func failing[T any](ctx context.Context, one T, most time.Duration, write func(context.Context, T) error) time.Duration {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
-	write(limited, one)
-	return limited.Err() == nil
+	began := time.Now()
+	switch err := write(limited, one); {
+	case limited.Err() != nil:
+		return most
+	case err != nil:
+		return time.Since(began)
+	}
+	return 0
 }

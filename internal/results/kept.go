@@ -286,10 +286,12 @@ func (r *Results) writeOneKept(ctx context.Context, name types.NamespacedName, u
 // WriteLast tries once more to write what is kept, when the operator ends.
 func (r *Results) WriteLast(ctx context.Context) {
 	namespaceOf := func(name types.NamespacedName) string { return name.Namespace }
-	record.Last(ctx, r.Kept.names(), namespaceOf, func(ctx context.Context, name types.NamespacedName) {
-		if err := r.WriteAllKept(ctx, name); err != nil {
+	record.Last(ctx, r.Kept.names(), namespaceOf, func(ctx context.Context, name types.NamespacedName) error {
+		err := r.WriteAllKept(ctx, name)
+		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to write a kept result before shutdown", "item", name)
 		}
+		return err
 	})
 }
 
