@@ -5,7 +5,9 @@ package controllers_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -207,4 +209,90 @@ func TestTotalsCostNoWrite(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// writeAs has another operator write what there is of a source, and waits until this one has heard of it.
+func (w *world) writeAs(source *v1alpha1.FeedSource, there v1alpha1.ItemCounts, succeeded int64) {
+	w.t.Helper()
+	if err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(source), source); err != nil {
+		w.t.Fatal(err)
+	}
+	before := source.DeepCopy()
+	source.Status.Format, source.Status.Items = "rss", there
+	source.Status.Totals = v1alpha1.ItemTotals{Processed: succeeded, Succeeded: succeeded}
+	if err := w.client.Status().Patch(w.t.Context(), source, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilUpToDate()
+}
+
+// R5.2: what an operator has counted that is deposed, and writes late, is put right by the one that works, also of a source that is suspended.
+func TestCountsThatAreWrittenLateArePutRight(t *testing.T) {
+	t.Parallel()
+	web := feedtest.New(t)
+	web.List(web.Entries("news", 3)...)
+	w := newWorld(t)
+	source := w.source("news", web.FeedURL(), rarely)
+	w.untilCounted("news", hasCome(v1alpha1.ItemCounts{Processed: 3}, 3, 0))
+	w.change(source, `{"spec":{"suspend":true}}`)
+	w.untilSource("news", saysOf(v1alpha1.ReasonSuspended))
+	w.writeAs(source, v1alpha1.ItemCounts{Processed: 1, Pending: 1}, 1)
+	await(t, func() error {
+		w.clock.Step(time.Minute)
+		w.lookAtSource("news")
+		var now v1alpha1.FeedSource
+		if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(source), &now); err != nil {
+			return err
+		}
+		return hasCome(v1alpha1.ItemCounts{Processed: 3}, 3, 0)(&now)
+	})
+}
+
+// R5.2: an operator that stops late, when another one has counted already, leaves the items to that one, and adds what it alone has heard of: that one is gone.
+func TestAStopAddsWhatIsGoneToWhatAnotherHasCounted(t *testing.T) {
+	t.Parallel()
+	for name, counted := range map[string]bool{"after it has counted itself": true, "before its first report": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			web := feedtest.New(t)
+			web.List(web.Entries("news", 2)...)
+			w := newWorld(t)
+			held := make(chan struct{})
+			goOn := sync.OnceFunc(func() { close(held) })
+			t.Cleanup(goOn)
+			web.OnRequest(func(_ http.ResponseWriter, r *http.Request) bool {
+				if !counted && r.URL.Path == "/articles/news-2" {
+					<-held
+				}
+				return false
+			})
+			source := w.source("news", web.FeedURL(), rarely, func(source *v1alpha1.FeedSource) {
+				source.Spec.Article = &v1alpha1.ArticlePolicy{Source: v1alpha1.ArticleSourcePage}
+			})
+			if counted {
+				w.untilCounted("news", hasCome(v1alpha1.ItemCounts{Processed: 2}, 2, 0))
+			} else {
+				w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+					for i := range items {
+						if items[i].Status.Phase == v1alpha1.PhaseProcessed {
+							return nil
+						}
+					}
+					return errNotYet
+				})
+			}
+			w.deleteItem("news", "news-1")
+			w.untilUpToDate()
+			there := v1alpha1.ItemCounts{Processed: 4, Pending: 1}
+			w.writeAs(source, there, 4)
+			goOn()
+			w.stop()
+			if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(source), source); err != nil {
+				t.Fatal(err)
+			}
+			if err := hasCome(there, 5, 0)(source); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

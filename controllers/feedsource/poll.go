@@ -114,7 +114,7 @@ func (r *Reconciler) poll(ctx context.Context, source *v1alpha1.FeedSource, watc
 		}
 		watch.interval = polling.Declared(source.Interval(), found.declared)
 		watch.validators = new(memory.Validators)
-		watch.counters.dropped(found.dropped)
+		watch.counters.Dropped(found.dropped)
 		err = r.pollSucceeded(ctx, source, watch, token, found, now)
 	}
 	if err != nil {

@@ -38,8 +38,6 @@ const (
 	countsInterval = time.Minute
 	// firstReportDelay is how long the report of a first poll waits at most for its items to settle.
 	firstReportDelay = 5 * time.Second
-	// pollAlignment is the time within which polls are begun together.
-	pollAlignment = 250 * time.Millisecond
 	// secretInterval is how often a Secret that is missing or wrong is looked at again.
 	secretInterval = 30 * time.Second
 	// redoInterval is after which a poll is made again whose result the API server did not take;
@@ -186,7 +184,7 @@ func (r *Reconciler) count(ctx context.Context, source *v1alpha1.FeedSource, wat
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	next = alignPoll(next)
+	next = polling.Together(next)
 	settled := r.tally.Settled(source)
 	if watch.firstReport == nil && watch.counts(source) == r.tally.Of(source) && !watch.todayUnreported() {
 		if settled {
@@ -215,6 +213,7 @@ func (r *Reconciler) writeCounts(ctx context.Context, source *v1alpha1.FeedSourc
 	}
 	err := r.writeCounted(ctx, source, watch, write, func(source *v1alpha1.FeedSource) bool {
 		if first != nil && source.Status.Format != "" {
+			watch.counters.Write(&source.Status, source.Status.Items)
 			return false // another operator has said what there was to say, and has counted since
 		}
 		if first != nil && unreported(source) && source.Generation == first.generation {
@@ -244,24 +243,15 @@ func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSour
 			if today = watch.today; today.Created > 0 {
 				source.Status.ItemsToday = itemsToday(today)
 			}
-			watch.counters.write(&source.Status, r.tally.Of(source))
+			watch.counters.Write(&source.Status, r.tally.Of(source))
 		}
 	})
 	if err != nil {
 		return err
 	}
 	watch.reportedToday = cmp.Or(today, watch.reportedToday)
-	watch.writtenCounts = new(source.Status.Items)
+	watch.written = written{source.Status.Items, source.ResourceVersion}
 	return nil
-}
-
-// alignPoll delays a poll by less than pollAlignment, so that those that are due within it begin together: to
-// wake up for each of thousands by itself costs as much as a good part of a poll.
-func alignPoll(poll time.Time) time.Time {
-	if poll.IsZero() {
-		return poll
-	}
-	return poll.Add(pollAlignment - 1).Truncate(pollAlignment)
 }
 
 // write changes the status, on the live object if the cached one has become old; nothing of a source that is gone.

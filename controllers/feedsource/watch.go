@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/feedmemory"
 	"github.com/feed-operator/feed-operator/internal/polling"
+	"github.com/feed-operator/feed-operator/internal/totals"
 )
 
 // sourceState is what this process knows of a source beyond its status, so that an unchanged
@@ -41,8 +43,8 @@ type sourceState struct {
 	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.
 	redo time.Time
-	// writtenCounts are the counts that this process has written last, nil for none; what is cached may be older.
-	writtenCounts *v1alpha1.ItemCounts
+	// written are the counts that this process has written last; what is cached may be older.
+	written written
 	// countsWritten is when they were written last by themselves.
 	countsWritten time.Time
 	// countsStaleSince is since when the counts are behind what has become of new items; zero: they are not.
@@ -52,7 +54,7 @@ type sourceState struct {
 	// filters of the generation that was looked at last, nil until there was one.
 	filters *compiledFilters
 	// counters are what the source has come to since it was created.
-	counters counters
+	counters totals.Counters
 	// complete is set once the memory holds the identities of all items, also of those that a poll made that
 	// was cut off.
 	complete bool
@@ -67,12 +69,23 @@ type sourceState struct {
 	held bool
 }
 
-// counts are those that stand on the status.
+// written are counts, and the resourceVersion that they made; the zero value is of none.
+type written struct {
+	counts  v1alpha1.ItemCounts
+	version string
+}
+
+// counts are those that stand on the status: what this process has written, until the cache knows of that, and of what others write.
 func (w *sourceState) counts(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
-	if w.writtenCounts != nil {
-		return *w.writtenCounts
+	if order, err := resourceversion.CompareResourceVersion(source.ResourceVersion, w.written.version); err == nil && order < 0 {
+		return w.written.counts
 	}
 	return source.Status.Items
+}
+
+// countedByAnother reports whether another operator has written counts, in place of this one's first or since its last.
+func (w *sourceState) countedByAnother(status *v1alpha1.FeedSourceStatus) bool {
+	return status.Format != "" && w.firstReport != nil || w.written.version != "" && w.written.counts != status.Items
 }
 
 // noteCreated notes that a poll has made so many items.
@@ -121,7 +134,7 @@ func (w *sourceStates) of(source *v1alpha1.FeedSource, now time.Time) *sourceSta
 		if source.CreationTimestamp.After(w.began) {
 			known.firstSeen = now
 		}
-		known.counters.learn(&source.Status)
+		known.counters.Learn(&source.Status)
 		if w.byName == nil {
 			w.byName = map[types.NamespacedName]*sourceState{}
 		}

@@ -1,11 +1,13 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feedsource
+package polling_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/feed-operator/feed-operator/internal/polling"
 )
 
 // R1.3: polls that are due at nearly the same time begin together; none begins early, or noticeably late.
@@ -20,11 +22,11 @@ func TestPollsBeginTogether(t *testing.T) {
 		250*time.Millisecond + 1: 500 * time.Millisecond,
 		time.Second - 1:          time.Second,
 	} {
-		if got := alignPoll(noon.Add(after)); !got.Equal(noon.Add(want)) {
+		if got := polling.Together(noon.Add(after)); !got.Equal(noon.Add(want)) {
 			t.Errorf("due %s after noon: begins at %s", after, got)
 		}
 	}
-	if never := alignPoll(time.Time{}); !never.IsZero() {
+	if never := polling.Together(time.Time{}); !never.IsZero() {
 		t.Errorf("never becomes %s", never)
 	}
 }

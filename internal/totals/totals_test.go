@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feedsource
+package totals
 
 import (
 	"testing"
@@ -19,16 +19,16 @@ func TestWhatASourceHasComeToIsCountedOnce(t *testing.T) {
 		var status v1alpha1.FeedSourceStatus
 		var there v1alpha1.ItemCounts
 		var succeeded, failed, dropped int64
-		started := func() *counters {
-			c := &counters{}
-			c.learn(&status)
+		started := func() *Counters {
+			c := &Counters{}
+			c.Learn(&status)
 			return c
 		}
-		operators, alone := []*counters{started()}, true
+		operators, alone := []*Counters{started()}, true
 		told, toldDropped := endedItems{}, int64(0)
 		for range rapid.IntRange(1, 40).Draw(t, "events") {
 			at := rapid.IntRange(0, len(operators)-1).Draw(t, "operator")
-			switch rapid.SampledFrom([]string{"ends", "fails", "is retried", "is removed", "is dropped", "write", "refused", "hand over", "crash"}).Draw(t, "event") {
+			switch rapid.SampledFrom([]string{"ends", "fails", "is retried", "is removed", "is dropped", "write", "write late", "refused", "hand over", "crash"}).Draw(t, "event") {
 			case "ends":
 				there.Processed++
 				succeeded++
@@ -48,26 +48,29 @@ func TestWhatASourceHasComeToIsCountedOnce(t *testing.T) {
 				if *count > 0 {
 					*count--
 					for _, hears := range operators {
-						hears.removed(phase)
+						hears.Removed(phase)
 					}
 				}
 			case "is dropped": // whoever polls finds them
 				for _, polls := range operators {
-					polls.dropped(1)
+					polls.Dropped(1)
 				}
 				dropped++
 			case "write": // the same again where the answer is lost
 				for range rapid.IntRange(1, 2).Draw(t, "times") {
-					operators[at].write(&status, there)
+					operators[at].Write(&status, there)
 				}
 				now := endedItems{max(goneBy(&status).succeeded, told.succeeded), max(goneBy(&status).failed, told.failed)}
 				if goneBy(&status) != now || status.FilteredEntries < toldDropped {
 					t.Fatalf("gone: %+v, after %+v; dropped: %d, after %d", goneBy(&status), told, status.FilteredEntries, toldDropped)
 				}
 				told, toldDropped = now, status.FilteredEntries
+			case "write late": // when another one may have counted
+				operators[at].Write(&status, status.Items)
+				told, toldDropped = goneBy(&status), status.FilteredEntries
 			case "refused":
 				refused := status
-				operators[at].write(&refused, there)
+				operators[at].Write(&refused, there)
 			case "hand over":
 				operators, alone = append(operators, started()), false
 			case "crash":
@@ -75,7 +78,7 @@ func TestWhatASourceHasComeToIsCountedOnce(t *testing.T) {
 			}
 		}
 		for _, last := range operators {
-			last.write(&status, there)
+			last.Write(&status, there)
 		}
 		switch got := status.Totals; {
 		case got.Processed != got.Succeeded+got.Failed:
