@@ -113,9 +113,12 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 		return ctrl.Result{}, nil
 	}
 	source, err := itemcache.SourceOf(ctx, r.Client, cached)
-	if err != nil || source == nil || source.Spec.Suspend {
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if source == nil || source.Spec.Suspend { // a change of the source brings its items back
 		r.Writes.Forget(ctx, name)
-		return ctrl.Result{}, err // a change of the source brings its items back
+		return ctrl.Result{}, nil
 	}
 	found, granted := r.mayWork(turn, cached)
 	if !granted {

@@ -69,7 +69,7 @@ type sourceState struct {
 	held bool
 }
 
-// written are counts, and the resourceVersion that they made; the zero value is of none.
+// written are counts, and the resourceVersion that they made; without one they are those that another operator has left.
 type written struct {
 	counts  v1alpha1.ItemCounts
 	version string
@@ -83,9 +83,9 @@ func (w *sourceState) counts(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
 	return source.Status.Items
 }
 
-// countedByAnother reports whether another operator has written counts, in place of this one's first or since its last.
+// countedByAnother reports whether another operator has written counts since this one has, or has first seen the source.
 func (w *sourceState) countedByAnother(status *v1alpha1.FeedSourceStatus) bool {
-	return status.Format != "" && w.firstReport != nil || w.written.version != "" && w.written.counts != status.Items
+	return w.written.counts != status.Items
 }
 
 // noteCreated notes that a poll has made so many items.
@@ -135,6 +135,7 @@ func (w *sourceStates) of(source *v1alpha1.FeedSource, now time.Time) *sourceSta
 			known.firstSeen = now
 		}
 		known.counters.Learn(&source.Status)
+		known.written.counts = source.Status.Items
 		if w.byName == nil {
 			w.byName = map[types.NamespacedName]*sourceState{}
 		}

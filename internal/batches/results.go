@@ -48,6 +48,9 @@ func (b *Batcher) handOut(ctx context.Context, d *v1alpha1.FeedDestination, line
 			defer func() { <-slots }()
 			err := b.handOne(ctx, types.NamespacedName{Namespace: d.Namespace, Name: next.item}, next.key.item, read[next.key.item], next.outcome, line, tries)
 			b.written(d, next.key, err == nil)
+			if err == nil { // it may be there by a write of which the answer was lost
+				b.Writes.Forget(ctx, types.NamespacedName{Namespace: d.Namespace, Name: next.item})
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			failed = append(failed, err)

@@ -38,9 +38,12 @@ func Last[T any](ctx context.Context, all []T, namespaceOf func(T) string, write
 	_ = writing.Wait() // none fails
 }
 
+// byLast marks the contexts of Last, which ends them and nobody else.
+type byLast struct{}
+
 // failing writes one in a time at most, and returns how much of that was in vain.
 func failing[T any](ctx context.Context, one T, most time.Duration, write func(context.Context, T) error) time.Duration {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	limited, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), byLast{}, true), most)
 	defer cancel()
 	began := time.Now()
 	switch err := write(limited, one); {

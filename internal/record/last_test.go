@@ -42,6 +42,8 @@ func TestAStopWaitsOnceForANamespaceThatDoesNotAnswer(t *testing.T) {
 		record.Last(stopped, all, namespaceOf, func(ctx context.Context, one string) error {
 			if strings.HasPrefix(one, "stuck/") {
 				tried++
+				ctx, cancel := record.Lasting(ctx, time.Minute)
+				defer cancel()
 				<-ctx.Done()
 				return ctx.Err()
 			}
@@ -97,6 +99,8 @@ func TestAStopDoesNotTryEachOfANamespaceThatIsRefused(t *testing.T) {
 					if test.refused(slices.Index(all, one)) {
 						takes, err = refusal, errors.New("no")
 					}
+					ctx, cancel := record.Context(ctx) // as all do who write
+					defer cancel()
 					select {
 					case <-ctx.Done():
 						return ctx.Err()

@@ -185,5 +185,13 @@ func permanent(err error) error {
 
 // Context returns a context for the writing of a result, which a stop of the manager does not end.
 func Context(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	return Lasting(ctx, writeTimeout)
+}
+
+// Lasting is Context for what may take so long. What Last has written takes no longer than that leaves it.
+func Lasting(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Value(byLast{}) == nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return context.WithTimeout(ctx, most)
 }

@@ -263,7 +263,7 @@ func (r *Results) WriteAllKept(ctx context.Context, name types.NamespacedName) e
 }
 
 func (r *Results) writeOneKept(ctx context.Context, name types.NamespacedName, uid types.UID, known Result) error {
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), keptTimeout)
+	writing, cancel := record.Lasting(ctx, keptTimeout)
 	defer cancel()
 	var live v1alpha1.FeedItem
 	switch err := r.Live.Get(writing, name, &live); {

@@ -67,6 +67,9 @@ func TestWhatASourceHasComeToIsCountedOnce(t *testing.T) {
 				told, toldDropped = now, status.FilteredEntries
 			case "write late": // when another one may have counted
 				operators[at].Write(&status, status.Items)
+				if now := goneBy(&status); now.succeeded < told.succeeded || now.failed < told.failed || status.FilteredEntries < toldDropped {
+					t.Fatalf("gone: %+v, after %+v; dropped: %d, after %d", now, told, status.FilteredEntries, toldDropped)
+				}
 				told, toldDropped = goneBy(&status), status.FilteredEntries
 			case "refused":
 				refused := status

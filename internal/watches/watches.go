@@ -4,7 +4,7 @@
 // Package watches knows for how long the cache hears nothing new of a kind, because the API server lets nobody watch it. It answers all else meanwhile,
 // and what is cached looks as good as ever.
 //
-// It knows requests and their answers. It must never know what is watched.
+// It knows requests and how their answers begin. It must never know what is watched, nor how a watch ends.
 package watches
 
 import (
@@ -70,19 +70,19 @@ func (h hearing) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	if namespace, resource, name := apipath.Of(request.URL.Path); resource != "" && name == "" {
-		h.watches.answered(place{namespace, resource}, watch, Refused(request, response, err))
+		h.watches.answered(place{namespace, resource}, Refused(request, response, err), watch && err == nil && response.StatusCode == http.StatusOK)
 	}
 	return response, err
 }
 
-func (w *Watches) answered(at place, watch, refused bool) {
+func (w *Watches) answered(at place, refused, begun bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, was := w.refused[at]
 	switch {
 	case refused && !was:
 		w.refused[at] = w.passed()
-	case watch && !refused:
+	case begun:
 		delete(w.refused, at)
 	}
 }

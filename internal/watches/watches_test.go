@@ -45,7 +45,7 @@ func TestItIsKnownSinceWhenNothingIsHeard(t *testing.T) {
 		"a list that is refused, until it is watched what follows": {
 			{"GET", ofA + "?resourceVersion=0", 500, time.Minute}, {"GET", ofA + "?resourceVersion=0", 200, 2 * time.Minute}, {"GET", ofA + from, 200, 0},
 		},
-		"a watch that is too old":     {{"GET", ofA + from, 410, 0}},
+		"a watch that is too old":     {{"GET", ofA + from, 410, 0}, {"GET", ofA + from, 403, time.Minute}, {"GET", ofA + from, 410, 2 * time.Minute}},
 		"all namespaces":              {{"GET", all + from, 403, time.Minute}, {"GET", all + from, 200, 0}},
 		"another namespace":           {{"GET", ofB + from, 403, 0}},
 		"another kind also":           {{"GET", ofA + from, 403, time.Minute}, {"GET", own + "namespaces/a/feedsources" + from, 200, 2 * time.Minute}},

@@ -68,8 +68,8 @@ const (
 	// PressesAtOnce and pressesEvery are how often one tenant does something by the page.
 	PressesAtOnce = 30
 	pressesEvery  = time.Second
-	// askTimeout bounds one question to the API server, for which all wait who want to know the same.
-	askTimeout = 10 * time.Second
+	// askTimeout bounds one question to the API server, for which all wait who want to know the same, and askWait how long of that it waits for its turn.
+	askTimeout, askWait = 10 * time.Second, 5 * time.Second
 )
 
 var (
@@ -345,7 +345,7 @@ func (p *People) ask(
 		if !now(of) {
 			return false, ErrBusy
 		}
-		leave, err := p.asking.Take(ctx, of.Tenant(), askTimeout)
+		leave, err := p.asking.Take(ctx, of.Tenant(), askWait)
 		if err != nil {
 			return false, err
 		}

@@ -16,6 +16,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/feed-operator/feed-operator/internal/share"
 )
 
 // reviewer is an API server that takes all tokens. Whose each is, it says itself.
@@ -170,6 +172,35 @@ func TestFewQuestionsAreAskedAtOnce(t *testing.T) {
 		}
 		close(api.goOn)
 		for range robots + 1 + others {
+			if err := <-answers; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// R5.4: who waits for a turn in vain, because the API server does not answer the questions of others, is told that, and waits for no longer than a few seconds.
+func TestWhoWaitsForAQuestionInVainIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := hanging{asked: new(atomic.Int32), goOn: make(chan struct{})}
+		people := New(api, time.Now)
+		answers := make(chan error)
+		ask := func(namespace string) {
+			_, err := people.May(t.Context(), &Person{Name: "ann", Token: "ann"}, "list", "feeditems", namespace)
+			answers <- err
+		}
+		for i := range reviewsOfOne {
+			go ask(fmt.Sprint("namespace-", i))
+		}
+		synctest.Wait()
+		began := time.Now()
+		go ask("one-more")
+		if err := <-answers; !errors.Is(err, share.ErrCrowded) || time.Since(began) > askTimeout/2 {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		close(api.goOn)
+		for range reviewsOfOne {
 			if err := <-answers; err != nil {
 				t.Error(err)
 			}
