@@ -229,7 +229,8 @@ func TestAFullDatabaseIsAskedForOneResultOfABatchAtATime(t *testing.T) {
 		w.lookAtBatches()
 		w.untilQuiet(&refused, 30)
 	}
-	if most := atOnce*record.TriesInPlace + 4*rounds; int(refused.Load()) > most {
+	// That a write was taken just before may be heard of after the first refusal. Then nothing is held any more, and as many find out anew, once.
+	if most := 2*atOnce*record.TriesInPlace + 4*rounds; int(refused.Load()) > most {
 		t.Errorf("%d writes of items were refused, want %d at most", refused.Load(), most)
 	}
 	full.Store(false)

@@ -226,27 +226,6 @@ func (w *world) writeAs(source *v1alpha1.FeedSource, there v1alpha1.ItemCounts, 
 	w.untilUpToDate()
 }
 
-// R5.2: what an operator has counted that is deposed, and writes late, is put right by the one that works, also of a source that is suspended.
-func TestCountsThatAreWrittenLateArePutRight(t *testing.T) {
-	t.Parallel()
-	web := feedtest.New(t)
-	web.List(web.Entries("news", 3)...)
-	w := newWorld(t)
-	source := w.source("news", web.FeedURL(), rarely)
-	w.untilCounted("news", hasCome(v1alpha1.ItemCounts{Processed: 3}, 3, 0))
-	w.change(source, `{"spec":{"suspend":true}}`)
-	w.untilSource("news", saysOf(v1alpha1.ReasonSuspended))
-	w.writeAs(source, v1alpha1.ItemCounts{Processed: 1, Pending: 1}, 1)
-	await(t, func() error {
-		w.clock.Step(time.Minute)
-		var now v1alpha1.FeedSource
-		if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(source), &now); err != nil {
-			return err
-		}
-		return hasCome(v1alpha1.ItemCounts{Processed: 3}, 3, 0)(&now)
-	})
-}
-
 // R5.2: an operator that stops late, when another one has counted already, leaves the items to that one, and adds what it alone has heard of: that one is gone.
 func TestAStopAddsWhatIsGoneToWhatAnotherHasCounted(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,8 @@ func TestNothingIsHeldByAnAnswerThatIsLost(t *testing.T) {
 	if lost.Load() != 1 {
 		t.Errorf("%d answers were lost", lost.Load())
 	}
+	w.clock.Step(61 * time.Minute)
 	await(t, func() error {
-		w.clock.Step(time.Minute)
 		neighbour.lookAtBatches()
 		if len(server.Taken()) == 0 {
 			return errNotYet

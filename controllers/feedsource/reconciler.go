@@ -250,7 +250,7 @@ func (r *Reconciler) writeCounted(ctx context.Context, source *v1alpha1.FeedSour
 		return err
 	}
 	watch.reportedToday = cmp.Or(today, watch.reportedToday)
-	watch.written = written{source.Status.Items, source.ResourceVersion}
+	watch.written, watch.counted = source.Status.Items, true
 	return nil
 }
 

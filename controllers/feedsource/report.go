@@ -42,7 +42,7 @@ func (r *Reconciler) pollSucceeded(
 	if found.unchanged && said.isRecorded(source) {
 		return nil // most polls: no copies are made to find out that nothing is to be written
 	}
-	isNew := source.Status.LastPollTime == nil && watch.written.version == ""       // the cache may not know yet what was reported
+	isNew := source.Status.LastPollTime == nil && !watch.counted                    // the cache may not know yet what was reported
 	lasts := found.damage == "" && found.filtersFailing == "" && found.dropped == 0 // all else another poll finds again, should this process end
 	if isNew && unreported(source) && lasts && found.created > 0 && token == "" {
 		watch.firstReport = &said

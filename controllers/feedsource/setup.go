@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
@@ -25,10 +24,10 @@ import (
 
 // SetupWithManager registers the controller of sources. It looks at a source when its spec, its
 // poll or its retry annotation changes, when a poll is due, and when its items have changed their phases,
-// which it writes down once a minute at most, or when its status says something else of them.
+// which it writes down once a minute at most.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	changed := predicate.Or(predicate.GenerationChangedPredicate{},
-		queue.AnnotationChanged(v1alpha1.AnnotationPoll), queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(r.miscounted))
+		queue.AnnotationChanged(v1alpha1.AnnotationPoll), queue.AnnotationChanged(v1alpha1.AnnotationRetry))
 	if err := manager.Add(ctrlmanager.RunnableFunc(r.writeLast)); err != nil {
 		return err
 	}
@@ -40,12 +39,6 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		WatchesRawSource(&r.Waker.Sources).
 		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOf(r.Workers)))).
 		Complete(queue.UntilStopped(r))
-}
-
-// miscounted reports whether other items are said to be there than there are, as an operator may write that has lost its Lease.
-func (r *Reconciler) miscounted(object client.Object) bool {
-	source, is := object.(*v1alpha1.FeedSource)
-	return is && source.Status.Items != r.tally.Of(source)
 }
 
 type sourceQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]

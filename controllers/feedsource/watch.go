@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -43,8 +42,10 @@ type sourceState struct {
 	failedWrites int
 	// redo is when a poll is to be made again whose result could not be written; zero: none.
 	redo time.Time
-	// written are the counts that this process has written last; what is cached may be older.
-	written written
+	// written are the counts that this process has written last, once it has counted; what is cached may be older. Before, they are those that stood there when
+	// it first saw the source.
+	written v1alpha1.ItemCounts
+	counted bool
 	// countsWritten is when they were written last by themselves.
 	countsWritten time.Time
 	// countsStaleSince is since when the counts are behind what has become of new items; zero: they are not.
@@ -69,23 +70,17 @@ type sourceState struct {
 	held bool
 }
 
-// written are counts, and the resourceVersion that they made; without one they are those that another operator has left.
-type written struct {
-	counts  v1alpha1.ItemCounts
-	version string
-}
-
-// counts are those that stand on the status: what this process has written, until the cache knows of that, and of what others write.
+// counts are those that stand on the status, as far as this process knows.
 func (w *sourceState) counts(source *v1alpha1.FeedSource) v1alpha1.ItemCounts {
-	if order, err := resourceversion.CompareResourceVersion(source.ResourceVersion, w.written.version); err == nil && order < 0 {
-		return w.written.counts
+	if w.counted {
+		return w.written
 	}
 	return source.Status.Items
 }
 
 // countedByAnother reports whether another operator has written counts since this one has, or has first seen the source.
 func (w *sourceState) countedByAnother(status *v1alpha1.FeedSourceStatus) bool {
-	return w.written.counts != status.Items
+	return w.written != status.Items
 }
 
 // noteCreated notes that a poll has made so many items.
@@ -135,7 +130,7 @@ func (w *sourceStates) of(source *v1alpha1.FeedSource, now time.Time) *sourceSta
 			known.firstSeen = now
 		}
 		known.counters.Learn(&source.Status)
-		known.written.counts = source.Status.Items
+		known.written = source.Status.Items
 		if w.byName == nil {
 			w.byName = map[types.NamespacedName]*sourceState{}
 		}
