@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -174,7 +175,10 @@ func TestAReceiverOfEventsThatHangsHoldsUpNoItem(t *testing.T) {
 	log := &logged{}
 	w := newWorld(t, func(w *world) { w.eventBytes, w.log = each, zap.New(zap.WriteTo(log)) })
 	hangs := w.webhook()
-	hangs.OnRequest(func(p *webhooktest.Pending) bool { p.Hang(); return true })
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free)
+	hangs.OnRequest(func(*webhooktest.Pending) bool { <-release; return false })
 	w.webhookTo("hangs", hangs.URL, patient, getsEvents())
 	web := feedtest.New(t)
 	web.List(web.Entries("news", items)...)
@@ -204,14 +208,32 @@ func TestAReceiverOfEventsThatHangsHoldsUpNoItem(t *testing.T) {
 		}
 		return nil
 	})
-	hangs.OnRequest(nil)
-	w.stop() // and with that, what waits is sent as far as it can be
-	if got := len(hangs.Taken()); got == 0 || got*300 > each {
-		t.Errorf("%d events were kept", got)
+	free()
+	lines := slices.DeleteFunc(log.lines(t, "stream"), func(line logLine) bool { return line.Type == "item.created" })
+	var kept []logLine
+	await(t, func() error {
+		kept = eventsOf(t, hangs)
+		if !slices.ContainsFunc(kept, func(event logLine) bool { return event.ID == lines[len(lines)-1].ID }) {
+			w.lookAtEvents("hangs")
+			return fmt.Errorf("%d events, and not the last", len(kept))
+		}
+		return nil
+	})
+	if len(kept) < 3 || len(kept)*300 > each {
+		t.Errorf("%d events were kept", len(kept))
 	}
-	if last := eventsOf(t, hangs); last[len(last)-1].Type != "item.ended" {
-		t.Errorf("the last of %d is %+v", len(last), last[len(last)-1])
+	for _, event := range kept[1:] { // the first was under way
+		if old := lines[:len(lines)/2]; slices.ContainsFunc(old, func(line logLine) bool { return line.ID == event.ID }) {
+			t.Errorf("of %d events, this one was kept: %+v", len(lines), event)
+		}
 	}
+	underWay := make(chan struct{})
+	once := sync.OnceFunc(func() { close(underWay) })
+	hangs.OnRequest(func(p *webhooktest.Pending) bool { once(); p.Hang(); return true })
+	web.List(web.Entries("more", 1)...)
+	w.poll("news")
+	<-underWay
+	w.stop()
 	if n := strings.Count(log.text(), `"msg":"Events dropped"`); n < 1 || n > 2 { // at once, and at the end
 		t.Errorf("it was said %d times", n)
 	}

@@ -29,6 +29,8 @@ const (
 	hookName        = "hook"
 	sourcesOfHook   = 10
 	untilHookIsSeen = 3 * time.Second // the operator hears of a change of its spec
+	// batchesWindow is how much of the measurement a profile covers, where one is asked for.
+	batchesWindow = 10 * time.Second
 )
 
 // Batches measures what it takes to send what has waited for a webhook that was suspended, by the operator that is deployed: to a receiver that
@@ -113,6 +115,11 @@ func sendWaiting(ctx context.Context, p *rig.Plane, items int, delay time.Durati
 	if err != nil {
 		return sent, err
 	}
+	endProfile, err := manager.Profile(ctx, fmt.Sprintf("batches-%d", items), batchesWindow)
+	if err != nil {
+		return sent, err
+	}
+	defer endProfile()
 	began := time.Now()
 	if err := p.Client.Patch(ctx, destination, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))); err != nil {
 		return sent, err
