@@ -124,6 +124,11 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 	if !granted {
 		return ctrl.Result{}, nil // parked: woken when it is the turn of its source
 	}
+	if step.Action == lifecycle.Deliver && !unread {
+		if waits, err := r.waitForBatches(ctx, turn, cached, source); err != nil || waits {
+			return ctrl.Result{}, err
+		}
+	}
 	item := r.Fresh.Take(ctx, cached, r.Clock.Now())
 	if item == nil {
 		item = &v1alpha1.FeedItem{}
@@ -132,6 +137,14 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 		}
 	}
 	return r.reconcileLive(ctx, turn, found, item, source)
+}
+
+// waitForBatches has an item wait for batches, where by the cache that is all that is next of it, and reports whether it is.
+func (r *Reconciler) waitForBatches(ctx context.Context, turn *schedule.Turn, cached *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (bool, error) {
+	if cached.Terminal() || r.Writes.Held(cached.Namespace) {
+		return false, nil
+	}
+	return r.Deliveries.WaitForBatches(ctx, turn, cached, source)
 }
 
 // reconcileLive does the first thing that is missing on a live item, whose turn it is.

@@ -6,9 +6,11 @@ package feeditem
 import (
 	"context"
 
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -21,11 +23,12 @@ import (
 
 // SetupWithManager registers the controller of items. It looks at an item when it appears, when
 // its retry annotation changes, when its source changes, and when its turn comes; not at its own
-// writes, but for those of failures of which a retry was requested before the cache heard of them.
+// writes, but for those of failures of which a retry was requested before the cache heard of them, and of items that wait by an older form.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&v1alpha1.FeedItem{}, builder.WithPredicates(queue.AnnotationChanged(v1alpha1.AnnotationRetry), predicate.NewPredicateFuncs(itemcache.Unfinished))).
 		Watches(&v1alpha1.FeedItem{}, r.itemsFailedBefore()).
+		Watches(&v1alpha1.FeedItem{}, r.itemsBelieved()).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.openItemsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.FeedSource{}, handler.EnqueueRequestsFromMapFunc(r.failedItemsOf), builder.WithPredicates(retry.AskedNow)).
@@ -34,6 +37,23 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		WatchesRawSource(&r.Waker.Items).
 		WithOptions(r.Waker.Options(queue.WorkersFor(queue.LimitOf(r.Workers)))).
 		Complete(queue.UntilStopped(r))
+}
+
+// itemsBelieved queues items that wait by what the cache had of them before.
+func (r *Reconciler) itemsBelieved() handler.EventHandler {
+	look := func(object client.Object, to workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		if name := client.ObjectKeyFromObject(object); r.Deliveries.Believed.Changed(name) {
+			to.Add(reconcile.Request{NamespacedName: name})
+		}
+	}
+	return handler.Funcs{
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, to workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			look(e.ObjectNew, to)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, to workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			look(e.Object, to)
+		},
+	}
 }
 
 // openItemsOf names the items of a source whose spec has changed, but for those that rest.

@@ -76,9 +76,10 @@ var settleTimeMutations = []mutation{
 	},
 	{
 		breaks: "the call of another is waited for, and not until it has settled",
-		file:   "internal/delivery/observed.go",
+		file:   "internal/intents/observed.go",
 		old:    ".at + timeout + lifecycle.SettleTime - ClockTolerance",
 		now:    ".at + timeout - ClockTolerance",
+		in:     "internal/delivery",
 		tests:  []string{"TestAnIntentOfAnotherClockIsNotTouchedEarly"},
 	},
 	{

@@ -13,7 +13,7 @@ import (
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/batch"
-	"github.com/feed-operator/feed-operator/internal/delivery"
+	"github.com/feed-operator/feed-operator/internal/intents"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 )
@@ -93,7 +93,7 @@ func (b *Batcher) remaining(d *v1alpha1.FeedDestination, of *v1alpha1.Batch) tim
 		seen = announcement{*of.NotAfter, apiclock.PassedBy(b.Clock)}
 		known.seen[of.Key] = seen
 	}
-	return seen.at + d.Timeout() + lifecycle.SettleTime - delivery.ClockTolerance - apiclock.PassedBy(b.Clock)
+	return seen.at + d.Timeout() + lifecycle.SettleTime - intents.ClockTolerance - apiclock.PassedBy(b.Clock)
 }
 
 // hasResults reports whether a batch has results that are to be written on their items now, or that are there and are to be removed; and in how long one

@@ -52,7 +52,7 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 		b.Waker.ItemLater(name, 0)
 		return nil, nil
 	}
-	if p.publication, err = b.compose(p, item, source); err != nil {
+	if p.publication, err = p.compose(b.Names, item, source); err != nil {
 		_, err = b.Results.WriteResult(ctx, item, b.result(ctx, p, item, p.failed(err, b.Clock.Now())))
 		return nil, client.IgnoreNotFound(err)
 	}

@@ -43,7 +43,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 		}
 		e.remember(ctx, item, p, p.decided)
 		p.doubtResolved(false)
-		p.publication, unfit = e.compose(p, item, source)
+		p.publication, unfit = p.compose(e.Names, item, source)
 	}
 	decidedAt := e.Clock.Now() // the same however often it is written
 	wants := p.mayPost(ctx, e, item, source)
@@ -78,7 +78,7 @@ func (e *Engine) runDelivery(ctx context.Context, item *v1alpha1.FeedItem, sourc
 	p.endHold(item)
 	e.Images.written(item, p)
 	p.doubtResolved(true)
-	e.Observed.forgetEnded(item)
+	e.Observed.ForgetEnded(item)
 	e.streamDelivery(history, item, p, p.decided, tracing.ID(ctx))
 	if before.Status.Phase != item.Status.Phase || lifecycle.DeadLetter(&before.Status, item) {
 		e.Results.EmitEvents(before, item)

@@ -19,6 +19,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/destination"
+	"github.com/feed-operator/feed-operator/internal/intents"
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/itemwrites"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
@@ -62,7 +63,9 @@ type Engine struct {
 	Results  *results.Results
 	found    foundPosts
 	lists    itemLists
-	Observed observedIntents
+	Observed intents.Observed
+	// Believed are the items that wait for a batch by what the cache has of them.
+	Believed itemcache.Believed
 }
 
 // Deliver begins the deliveries of an item that are due, where that is the item's turn, and parks
@@ -127,14 +130,6 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 		again = requeueSoon(again)
 	}
 	return again, e.Results.MarkWaitingFor(ctx, item, waitsFor)
-}
-
-// waitForBatch has an item wait for a batch to be sent; and for a change of the destination, which may be to send each by itself, or be deleted with its
-// batches.
-func (p *post) waitForBatch(turn *schedule.Turn, waker *queue.Waker, item *v1alpha1.FeedItem) {
-	key := types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}
-	waker.BatchLater(key, 0)
-	turn.Acquire(deliveryRank(item), schedule.ChangeOf(schedule.Destination(key)))
 }
 
 // closedFor returns why a destination is not called for long; nothing where it is, or may be soon.
@@ -225,7 +220,7 @@ func (e *Engine) intendIfFree(ctx context.Context, turn *schedule.Turn, item *v1
 	if err != nil || p.Publisher == nil || p.Unavailable != "" || p.Batch != nil || p.illustrated(item) {
 		return nil
 	}
-	if p.publication, err = e.compose(p, item, source); err != nil {
+	if p.publication, err = p.compose(e.Names, item, source); err != nil {
 		return nil
 	}
 	if p.memory, err = e.Posted.At(ctx, p.Target); err != nil {
@@ -297,7 +292,7 @@ func (e *Engine) duePosts(ctx context.Context, live, item *v1alpha1.FeedItem, so
 			return nil, err
 		}
 		// Somebody may be in the call, by whatever clock.
-		if wait := e.Observed.remaining(live, lifecycle.RowOf(live, row.Destination), p.Timeout, e.Clock); wait > 0 {
+		if wait := e.Observed.Remaining(live, lifecycle.RowOf(live, row.Destination), p.Timeout, e.Clock); wait > 0 {
 			e.Results.WakeAt(item, e.Clock.Now().Add(wait))
 			continue
 		}

@@ -47,7 +47,7 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 	if !can || !p.Publisher.Server.CanRead {
 		return e.unverifiable(p, item, row)
 	}
-	publication, err := e.compose(p, item, source)
+	publication, err := p.compose(e.Names, item, source)
 	if err != nil { // what was posted may still be told by its link and its hash
 		publication = destination.Post{Link: item.Spec.URL}
 	}
@@ -88,7 +88,7 @@ func (e *Engine) find(ctx context.Context, item *v1alpha1.FeedItem, source *v1al
 func (e *Engine) unverifiable(p *post, item *v1alpha1.FeedItem, row *v1alpha1.Delivery) *lifecycle.DeliveryOutcome {
 	now := e.Clock.Now()
 	switch {
-	case !p.repeats() && !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, e.Observed.since(item, row, e.Clock)):
+	case !p.repeats() && !lifecycle.MayRepeat(row, p.Publisher.Server.HonoursKeys, now, e.Observed.Since(item, row, e.Clock)):
 		return &lifecycle.DeliveryOutcome{Unverifiable: true}
 	case lifecycle.Postpones(row, item, p.Policy, now):
 		return &lifecycle.DeliveryOutcome{Protected: true}

@@ -18,6 +18,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/intents"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posted"
 	"github.com/feed-operator/feed-operator/internal/schedule"
@@ -71,7 +72,7 @@ func TestAnIntentIsKnownBeforeItsCall(t *testing.T) {
 	if err != nil || written == nil || !lifecycle.MustLookUp(lifecycle.RowOf(written, "press")) {
 		t.Fatalf("%+v (%v)", written, err)
 	}
-	if known := w.Observed.since(written, lifecycle.RowOf(written, "press"), w.clock); known != took {
+	if known := w.Observed.Since(written, lifecycle.RowOf(written, "press"), w.clock); known != took {
 		t.Errorf("after a call of %s it is known for %s", took, known)
 	}
 }
@@ -487,7 +488,7 @@ func TestAnIntentOfAnotherClockIsNotTouchedEarly(t *testing.T) {
 		}
 		return len(posts)
 	}
-	settled := 30*time.Second + lifecycle.SettleTime - ClockTolerance
+	settled := 30*time.Second + lifecycle.SettleTime - intents.ClockTolerance
 	if due() != 0 {
 		t.Error("it is looked for at once")
 	}

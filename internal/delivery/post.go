@@ -13,6 +13,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/derive"
 	"github.com/feed-operator/feed-operator/internal/destination"
 	"github.com/feed-operator/feed-operator/internal/failure"
+	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/postmemory"
@@ -66,11 +67,6 @@ func (p *post) traced(ctx context.Context, traces *tracing.Tracer, item *v1alpha
 	return traces.Attempt(ctx, item)
 }
 
-// waitsForBatch reports whether a delivery is made together with others. One that was announced by itself is finished by itself.
-func (p *post) waitsForBatch(row *v1alpha1.Delivery) bool {
-	return p.Batch != nil && p.doubt == nil && row.State == v1alpha1.DeliveryQueued
-}
-
 // markIdle lets the entry rest that is kept for the post.
 func (p *post) markIdle() {
 	if p.holds != "" {
@@ -96,10 +92,10 @@ func (e *Engine) postTo(ctx context.Context, source *v1alpha1.FeedSource, name s
 }
 
 // compose makes the text of a post.
-func (e *Engine) compose(p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
+func (p *post) compose(names *itemcache.FeedNames, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (destination.Post, error) {
 	material := derive.Material(item, source)
 	if material.FeedTitle == "" {
-		material.FeedTitle = e.Names.Of(source)
+		material.FeedTitle = names.Of(source)
 	}
 	if row := lifecycle.RowOf(item, p.Destination); row != nil {
 		material.Key = row.Key

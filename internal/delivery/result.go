@@ -45,7 +45,7 @@ func (d *deliveryResult) Write(ctx context.Context, item *v1alpha1.FeedItem, tri
 		return nil, nil
 	}
 	d.post.endHold(written)
-	d.engine.Observed.forgetEnded(written)
+	d.engine.Observed.ForgetEnded(written)
 	d.engine.streamDelivery(history, written, d.post, &d.outcome, d.trace)
 	d.engine.Results.EmitEvents(d.before, written)
 	return written, nil

@@ -1,7 +1,10 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+// Package intents knows since when this process has known of the intents that are on items.
+//
+// It knows items and the time that passes on this machine. Nothing is read or written here.
+package intents
 
 import (
 	"sync"
@@ -16,11 +19,11 @@ import (
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 )
 
-// observedIntents knows since when this process has known of the intents that are on items. When an intent ends is written by the clock of
+// Observed knows since when this process has known of intents. When an intent ends is written by the clock of
 // an API server; another one may have another clock, or it may be set, while the call goes on as long as ever. So nobody takes
 // a call for settled that he has not known of for as long as calls take, by the time that passes on his own machine (R4.4). The
 // zero value knows none.
-type observedIntents struct {
+type Observed struct {
 	mu    sync.Mutex
 	items map[types.NamespacedName]map[string]observation // by destination
 }
@@ -36,7 +39,7 @@ type observation struct {
 
 // Observe notes the intents that are on an item, which may be an older form of it, and forgets those of deliveries that have ended: who looked at an
 // older form may have noted them once more.
-func (s *observedIntents) Observe(item *v1alpha1.FeedItem, clock interface{ Now() time.Time }) {
+func (s *Observed) Observe(item *v1alpha1.FeedItem, clock interface{ Now() time.Time }) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
@@ -64,14 +67,14 @@ func (s *observedIntents) Observe(item *v1alpha1.FeedItem, clock interface{ Now(
 	}
 }
 
-func (s *observedIntents) forget(name types.NamespacedName, destination string) {
+func (s *Observed) forget(name types.NamespacedName, destination string) {
 	if delete(s.items[name], destination); len(s.items[name]) == 0 {
 		delete(s.items, name)
 	}
 }
 
-// forgetEnded forgets the intents that are over on an item as it was written just now.
-func (s *observedIntents) forgetEnded(item *v1alpha1.FeedItem) {
+// ForgetEnded forgets the intents that are over on an item as it was written just now.
+func (s *Observed) ForgetEnded(item *v1alpha1.FeedItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := client.ObjectKeyFromObject(item)
@@ -85,30 +88,31 @@ func (s *observedIntents) forgetEnded(item *v1alpha1.FeedItem) {
 	}
 }
 
-// remaining is how long the call of an intent that was seen may still go on, and its post still come, if it takes so long at most.
-func (s *observedIntents) remaining(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, timeout time.Duration, clock interface{ Now() time.Time }) time.Duration {
+// Remaining is how long the call of an intent that was seen may still go on, and its post still come, if it takes so long at most.
+func (s *Observed) Remaining(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, timeout time.Duration, clock interface{ Now() time.Time }) time.Duration {
 	if !lifecycle.Announced(row) {
 		return 0
 	}
 	return s.observation(item, row, clock).at + timeout + lifecycle.SettleTime - ClockTolerance - apiclock.PassedBy(clock)
 }
 
-// since is for how long this process has known that a delivery may have been published.
-func (s *observedIntents) since(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) time.Duration {
+// Since is for how long this process has known that a delivery may have been published.
+func (s *Observed) Since(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) time.Duration {
 	if !lifecycle.Announced(row) {
 		return 0
 	}
 	return apiclock.PassedBy(clock) - s.observation(item, row, clock).first
 }
 
-func (s *observedIntents) observation(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) observation {
+func (s *Observed) observation(item *v1alpha1.FeedItem, row *v1alpha1.Delivery, clock interface{ Now() time.Time }) observation {
 	s.Observe(item, clock)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.items[client.ObjectKeyFromObject(item)][row.Destination]
 }
 
-func (s *observedIntents) Drop(name types.NamespacedName) {
+// Drop forgets the intents of an item.
+func (s *Observed) Drop(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.items, name)

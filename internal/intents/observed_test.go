@@ -1,7 +1,7 @@
 // Copyright The feed-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivery
+package intents
 
 import (
 	"testing"
@@ -24,9 +24,9 @@ func TestAnIntentThatIsOverIsNotObservedAgain(t *testing.T) {
 	}
 	ended := intended.DeepCopy()
 	ended.ResourceVersion, ended.Status.Deliveries[0].State = "2", v1alpha1.DeliveryDone
-	var seen observedIntents
+	var seen Observed
 	seen.Observe(intended, clock)
-	seen.forgetEnded(ended)       // as it was written just now
+	seen.ForgetEnded(ended)       // as it was written just now
 	seen.Observe(intended, clock) // the reconcile that the end of the delivery asked for
 	seen.Observe(ended, clock)    // and the one for what the cache has heard
 	if len(seen.items) != 0 {
