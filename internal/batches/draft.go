@@ -75,6 +75,7 @@ func (b *Batcher) waiting(ctx context.Context, d *v1alpha1.FeedDestination) ([]*
 			waiting = append(waiting, item)
 		}
 	}
+	waiting = b.withoutPassed(d, waiting)
 	slices.SortFunc(waiting, func(a, c *v1alpha1.FeedItem) int {
 		return cmp.Or(firstAttempt(a, d.Name).Compare(firstAttempt(c, d.Name)), a.Published().Compare(c.Published().Time), cmp.Compare(a.Name, c.Name))
 	})
@@ -205,11 +206,18 @@ func (b *Batcher) fill(ctx context.Context, made *draft, waiting []*v1alpha1.Fee
 		if err != nil {
 			return err
 		}
-		for _, item := range items {
+		for i, item := range items {
 			if len(made.Members) == live.Batch().Items() {
 				return nil
 			}
-			err := b.add(ctx, made, item, live, line, room)
+			if item == nil { // it is gone
+				continue
+			}
+			if !b.waits(item, live) {
+				b.pass(live, some[i], item)
+				continue
+			}
+			err := b.add(ctx, made, item, line, room)
 			if len(made.Members) > 0 && (errors.Is(err, batch.ErrTooLarge) || errors.Is(err, budget.ErrFull)) {
 				return nil // the others go in another one
 			}
@@ -221,7 +229,7 @@ func (b *Batcher) fill(ctx context.Context, made *draft, waiting []*v1alpha1.Fee
 	return nil
 }
 
-// read returns what the API server has of items of the cache, in their order, and leaves out those that are gone.
+// read returns what the API server has of items of the cache, in their order; nil for those that are gone.
 func (b *Batcher) read(ctx context.Context, cached []*v1alpha1.FeedItem) ([]*v1alpha1.FeedItem, error) {
 	items, failed := make([]*v1alpha1.FeedItem, len(cached)), make([]error, len(cached))
 	var readers sync.WaitGroup
@@ -236,16 +244,11 @@ func (b *Batcher) read(ctx context.Context, cached []*v1alpha1.FeedItem) ([]*v1a
 		})
 	}
 	readers.Wait()
-	return slices.DeleteFunc(items, func(item *v1alpha1.FeedItem) bool { return item == nil }), errors.Join(failed...)
+	return items, errors.Join(failed...)
 }
 
-// add adds a live item to a batch, unless it goes another way.
-func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem, live *v1alpha1.FeedDestination, line *posting.Line,
-	room *budget.Room,
-) error {
-	if !b.waits(item, live) {
-		return nil
-	}
+// add adds a live item that waits to a batch, unless it goes another way.
+func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem, line *posting.Line, room *budget.Room) error {
 	prepared, err := b.Items.Prepare(ctx, item, line)
 	if err != nil || prepared == nil {
 		return err

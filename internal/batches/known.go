@@ -4,6 +4,7 @@
 package batches
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,8 @@ type knowledge struct {
 	// kept is what is kept of batches, announced or not; listed is set once what others have left is among it.
 	kept   map[string]types.UID
 	listed bool
+	// passed are the items that do not wait, by what the API server has of them, each with the version of it that the cache has and by which it does.
+	passed map[types.UID]string
 }
 
 // memberKey is an item in a batch.
@@ -56,11 +59,36 @@ func (b *Batcher) knownOf(d *v1alpha1.FeedDestination) *knowledge {
 		}
 		known = &knowledge{
 			of: d.UID, seen: map[string]announcement{}, handed: map[memberKey]bool{},
-			refused: map[memberKey]time.Duration{}, kept: map[string]types.UID{},
+			refused: map[memberKey]time.Duration{}, kept: map[string]types.UID{}, passed: map[types.UID]string{},
 		}
 		b.known[name] = known
 	}
 	return known
+}
+
+// pass notes that an item which was read does not wait for a destination, though by the older form that the cache has it does.
+func (b *Batcher) pass(d *v1alpha1.FeedDestination, cached, read *v1alpha1.FeedItem) {
+	if cached.ResourceVersion == read.ResourceVersion {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.knownOf(d).passed[cached.UID] = cached.ResourceVersion
+}
+
+// withoutPassed leaves out of the items that wait for a destination by the cache those that do not: each would be read again for each batch.
+func (b *Batcher) withoutPassed(d *v1alpha1.FeedDestination, waiting []*v1alpha1.FeedItem) []*v1alpha1.FeedItem {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known, before := b.knownOf(d), b.knownOf(d).passed
+	known.passed = map[types.UID]string{}
+	return slices.DeleteFunc(waiting, func(cached *v1alpha1.FeedItem) bool {
+		if before[cached.UID] != cached.ResourceVersion {
+			return false
+		}
+		known.passed[cached.UID] = cached.ResourceVersion
+		return true
+	})
 }
 
 // forgetDestination forgets what is known of a destination that is gone.
