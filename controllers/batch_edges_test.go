@@ -4,11 +4,13 @@
 package controllers_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/internal/apitest"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
@@ -136,6 +139,94 @@ func TestARetryOfADestinationMakesItsBatchDue(t *testing.T) {
 		return all(items, 3, inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 	})
 	wantOneBatch(t, server, 3)
+}
+
+// R3.7: a retry that is requested of a destination, or of the source, has what was given up there sent again, as a batch.
+func TestWhatWasGivenUpInABatchIsRetriedByARequest(t *testing.T) {
+	t.Parallel()
+	for name, of := range portion.Some(map[string]client.Object{
+		"of the destination": &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Name: "ops"}},
+		"of the source":      &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Name: "news"}},
+	}, 1) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			server := w.webhook()
+			heal := answering(server, http.StatusUnprocessableEntity)
+			w.batches(3, server, inBatches(3, time.Hour))
+			w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+				return all(items, 3, inState("ops", v1alpha1.DeliveryDead))
+			})
+			w.untilNoBatch()
+			heal()
+			of.SetNamespace(w.namespace)
+			w.annotate(of, v1alpha1.AnnotationRetry, "now")
+			w.untilItems("news", func(items []v1alpha1.FeedItem) error {
+				return all(items, 3, inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+			})
+			wantOneBatch(t, server, 3)
+		})
+	}
+}
+
+// R3.7: what was given up is asked for while its batch is still noted: it is sent again when it is not any more.
+func TestARequestWaitsForTheEndOfTheBatchBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	heal := answering(server, http.StatusUnprocessableEntity)
+	var given, open atomic.Bool
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		switch {
+		case r.Method != http.MethodPatch || server.Requests() == 0:
+		case strings.Contains(r.URL.Path, "/feeditems/"):
+			given.Store(true) // its result, which is the last that is written but for the end of the batch
+		case strings.Contains(r.URL.Path, "/feeddestinations/ops") && given.Load() && !open.Load():
+			return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}
+		}
+		return nil
+	})
+	w.batches(1, server, inBatches(1, 0))
+	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead))
+	heal()
+	w.annotate(&v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}}, v1alpha1.AnnotationRetry, "now")
+	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
+		if source.Status.RetryRequested() == nil {
+			return errNotYet
+		}
+		return nil
+	})
+	w.lookAtItems("news")
+	open.Store(true)
+	w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
+	wantOneBatch(t, server, 1)
+}
+
+// R3.7: a requested retry is one: what fails again within the same second, for which the clock of this test stands, is given up as before.
+func TestARequestHasABatchSentOnceMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	answering(server, http.StatusUnprocessableEntity)
+	w.batches(1, server, inBatches(1, 0))
+	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead))
+	w.untilNoBatch()
+	asked := server.Requests()
+	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	apitest.Eventually(t, func(context.Context) error {
+		if got := server.Requests(); got == asked {
+			return errNotYet
+		}
+		return nil
+	})
+	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead))
+	w.untilNoBatch()
+	w.poll("news") // whoever takes it for requested has had their time
+	w.lookAtItems("news")
+	w.untilNoBatch()
+	if got := server.Requests(); got != asked+1 {
+		t.Errorf("%d requests after one retry", got-asked)
+	}
 }
 
 // R3.4: a batch that fails to the last is a dead letter for each of its items, with its words.

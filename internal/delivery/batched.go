@@ -15,6 +15,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/itemcache"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/posting"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/tracing"
 )
 
@@ -87,6 +88,7 @@ func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *post
 	}
 	b.remember(ctx, item, p, &outcome)
 	outcome.Token = lifecycle.Token(item)
+	outcome.RetryRequests = retry.ServedBy(ctx, b.Client, item, &outcome, b.Clock.Now())
 	switch _, err := b.result(ctx, p, item, outcome).Write(ctx, item, tries); {
 	case apierrors.IsNotFound(err): // since it was read
 		return b.RecordGone(ctx, item.UID, line, outcome)

@@ -71,65 +71,90 @@ type Engine struct {
 // Deliver begins the deliveries of an item that are due, where that is the item's turn, and parks
 // the item for the others.
 func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (ctrl.Result, error) {
-	view := withRetryRequests(item, retry.RequestsFor(ctx, e.Client, item), e.Clock.Now())
+	requests := retry.RequestsFor(ctx, e.Client, item)
+	view := withRetryRequests(item, requests, e.Clock.Now())
 	due, err := e.duePosts(ctx, item, view, source)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	defer cancelUnused(due)
-	var ready []*post
-	var waitsFor []string
-	held := false
+	var found looked
 	for _, p := range due {
-		if p.InBatch(item.UID) { // which goes on with it
-			p.waitForBatch(turn, e.Waker, item)
-			continue
-		}
-		stays := p.Refused != nil && !dueByItself(item, p.Destination, e.Clock.Now()) // it was released
-		if !stays {
-			if err := e.decide(ctx, p, item, source, lifecycle.RowOf(view, p.Destination)); err != nil {
-				return ctrl.Result{}, err
-			}
-		}
-		switch {
-		case stays:
-		case p.decided != nil:
-			if place, granted := turn.Acquire(deliveryRank(item), queue.ItemPlaces); granted { // it is written apart, and how many are is bounded
-				turn.Detach(place)
-				p.Place = place
-				ready = append(ready, p)
-			}
-		case p.heldBy != "":
-			held = true
-			waitsFor = append(waitsFor, heldBy(p.Destination, p.heldBy))
-		case p.waitsForBatch(lifecycle.RowOf(view, p.Destination)):
-			p.waitForBatch(turn, e.Waker, item)
-			waitsFor = append(waitsFor, p.closedFor(e.Services)...)
-		default:
-			taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
-			p.Assign(turn, taken, granted)
-			switch {
-			case p.Ticket != nil && p.Publisher != nil:
-				ready = append(ready, p)
-			case p.Ticket != nil: // it was opened or closed just now
-				return queue.RequeueAt(e.Clock.Now(), e.Clock.Now().Add(time.Second)), nil
-			}
-			waitsFor = append(waitsFor, p.closedFor(e.Services)...)
+		if changed, err := found.at(ctx, e, turn, item, view, source, p); err != nil {
+			return ctrl.Result{}, err
+		} else if changed {
+			return queue.RequeueAt(e.Clock.Now(), e.Clock.Now().Add(time.Second)), nil
 		}
 	}
-	for _, p := range ready {
+	for _, p := range found.ready {
 		e.begin(ctx, turn, item, p, func(ctx context.Context, item *v1alpha1.FeedItem, p *post) (*v1alpha1.FeedItem, error) {
 			return e.runDelivery(ctx, item, source, p)
 		})
 	}
-	again := e.otherDeliveries(view)
-	if len(ready) > 0 || len(waitsFor) == 0 {
-		return again, nil
+	if found.requested && len(found.ready) == 0 { // else it is written with those
+		return makeDue(ctx, e, item, requests)
 	}
-	if held {
+	again := e.otherDeliveries(view)
+	if found.soon {
 		again = requeueSoon(again)
 	}
-	return again, e.Results.MarkWaitingFor(ctx, item, waitsFor)
+	if len(found.ready) > 0 || len(found.waitsFor) == 0 {
+		return again, nil
+	}
+	return again, e.Results.MarkWaitingFor(ctx, item, found.waitsFor)
+}
+
+// looked is what a look at the deliveries of an item that are due comes to.
+type looked struct {
+	// ready are those that begin, and waitsFor says what the others wait for, where a person should know.
+	ready    []*post
+	waitsFor []string
+	// requested is set where one that waits for a batch is due by a request alone, and soon where nothing brings the item back when one may go on.
+	requested, soon bool
+}
+
+// at looks at one of the deliveries. It reports whether its destination has been opened or closed just now.
+func (l *looked) at(ctx context.Context, e *Engine, turn *schedule.Turn, item, view *v1alpha1.FeedItem, source *v1alpha1.FeedSource, p *post,
+) (changed bool, err error) {
+	byItself, row := dueByItself(item, p.Destination, e.Clock.Now()), lifecycle.RowOf(view, p.Destination)
+	switch {
+	case p.InBatch(item.UID): // which goes on with it
+		p.waitForBatch(turn, e.Waker, item)
+		l.soon = l.soon || !byItself // when it has left that
+		return false, nil
+	case p.Refused != nil && !byItself: // it was released
+		return false, nil
+	}
+	if err := e.decide(ctx, p, item, source, row); err != nil {
+		return false, err
+	}
+	switch {
+	case p.decided != nil:
+		if place, granted := turn.Acquire(deliveryRank(item), queue.ItemPlaces); granted { // it is written apart, and how many are is bounded
+			turn.Detach(place)
+			p.Place = place
+			l.ready = append(l.ready, p)
+		}
+		return false, nil
+	case p.heldBy != "":
+		l.soon = true
+		l.waitsFor = append(l.waitsFor, heldBy(p.Destination, p.heldBy))
+		return false, nil
+	case p.waitsForBatch(row):
+		p.waitForBatch(turn, e.Waker, item)
+		l.requested = l.requested || !byItself
+	default:
+		taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
+		p.Assign(turn, taken, granted)
+		switch {
+		case p.Ticket != nil && p.Publisher != nil:
+			l.ready = append(l.ready, p)
+		case p.Ticket != nil:
+			return true, nil
+		}
+	}
+	l.waitsFor = append(l.waitsFor, p.closedFor(e.Services)...)
+	return false, nil
 }
 
 // closedFor returns why a destination is not called for long; nothing where it is, or may be soon.

@@ -7,10 +7,13 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/lifecycle"
 	"github.com/feed-operator/feed-operator/internal/queue"
+	"github.com/feed-operator/feed-operator/internal/record"
 	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 )
@@ -19,6 +22,7 @@ import (
 // for that: who makes a batch reads what it takes. Else all would be read at once that wait for a destination when it is opened, and each once more when its
 // result is written. Where the cache is behind, the change that it hears of brings the item back.
 func (e *Engine) WaitForBatches(ctx context.Context, turn *schedule.Turn, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (waits bool, err error) {
+	e.Believed.Forget(item)
 	for i := range item.Status.Deliveries {
 		if row := &item.Status.Deliveries[i]; !row.Ended() && row.State != v1alpha1.DeliveryQueued {
 			return false, nil
@@ -46,8 +50,14 @@ func (e *Engine) WaitForBatches(ctx context.Context, turn *schedule.Turn, item *
 
 // onlyWaits reports whether there is nothing to be done for a delivery but to wait for a batch.
 func (p *post) onlyWaits(ctx context.Context, e *Engine, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) (bool, error) {
+	if !dueByItself(item, p.Destination, e.Clock.Now()) { // it is requested, and is to be written
+		return false, nil
+	}
 	if p.InBatch(item.UID) { // which may have ended by now
 		return true, nil
+	}
+	if p.Batch == nil {
+		return false, nil
 	}
 	if err := e.decide(ctx, p, item, source, row); err != nil {
 		return false, err
@@ -66,4 +76,10 @@ func (p *post) waitForBatch(turn *schedule.Turn, waker *queue.Waker, item *v1alp
 	key := types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}
 	waker.BatchLater(key, 0)
 	turn.Acquire(deliveryRank(item), schedule.ChangeOf(schedule.Destination(key)))
+}
+
+// makeDue writes on an item what a request for a retry makes due: who makes a batch takes what is due by itself.
+func makeDue(ctx context.Context, e *Engine, item *v1alpha1.FeedItem, requests lifecycle.RetryRequests) (ctrl.Result, error) {
+	err := record.Claim(ctx, e.Client, item, func(live *v1alpha1.FeedItem) bool { return requests.Apply(live, e.Clock.Now()) })
+	return queue.RequeueAt(e.Clock.Now(), e.Clock.Now()), client.IgnoreNotFound(err)
 }

@@ -33,6 +33,9 @@ func (b *Believed) Believe(ctx context.Context, reader client.Reader, cached *v1
 	return same
 }
 
+// Forget has an item not looked at again: it is looked at now.
+func (b *Believed) Forget(item *v1alpha1.FeedItem) { b.items.Delete(client.ObjectKeyFromObject(item)) }
+
 // Changed reports, once, whether an item of which the cache has heard of a change waits by what it was before.
 func (b *Believed) Changed(name types.NamespacedName) bool {
 	_, was := b.items.LoadAndDelete(name)

@@ -5,6 +5,7 @@ package retry
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -52,6 +53,22 @@ func RequestsFor(ctx context.Context, reader client.Reader, item *v1alpha1.FeedI
 		name := item.Status.Deliveries[i].Destination
 		known.Destinations[name] = forced(&v1alpha1.FeedDestination{}, name)
 	}
+	return known
+}
+
+// ServedBy are those that an attempt at an item serves whose outcome, of a moment ago, is written now: all but those that came after it had failed. One of
+// the future was made before the clock was set back; it does not come.
+func ServedBy(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, outcome *lifecycle.DeliveryOutcome, now time.Time) lifecycle.RetryRequests {
+	known := RequestsFor(ctx, reader, item)
+	if outcome.Failure == nil {
+		return known
+	}
+	ended := outcome.Failure.Time.Truncate(time.Second)
+	later := func(at time.Time) bool { return at.Truncate(time.Second).After(ended) && !at.After(now) }
+	if later(known.Source) {
+		known.Source = time.Time{}
+	}
+	maps.DeleteFunc(known.Destinations, func(_ string, at time.Time) bool { return later(at) })
 	return known
 }
 
