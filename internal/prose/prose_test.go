@@ -216,3 +216,17 @@ func TestEndsSentenceLooksBehindWhatCloses(t *testing.T) {
 		}
 	})
 }
+
+func TestSmallLettersAreThoseOfTheTables(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if text := "漢" + string(r); ToLower(text) != strings.ToLower(text) {
+			t.Fatalf("%q becomes %q, want %q", text, ToLower(text), strings.ToLower(text))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if text := rapid.String().Draw(t, "text"); ToLower(text) != strings.ToLower(text) {
+			t.Fatalf("%q becomes %q, want %q", text, ToLower(text), strings.ToLower(text))
+		}
+	})
+}

@@ -6,6 +6,7 @@ package prose
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // IsCJK reports whether a letter belongs to a script that is written without spaces between words,
@@ -70,4 +71,18 @@ func set(words string) StopWords {
 		out[word] = true
 	}
 	return out
+}
+
+// ToLower is strings.ToLower, which looks up each Chinese and Japanese character in the tables of letters.
+func ToLower(text string) string {
+	const first, last = 0x2e80, 0xa63f // of a range in which no letter has another form
+	if begin, _ := utf8.DecodeRuneInString(text); begin < first {
+		return strings.ToLower(text)
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= first && r <= last {
+			return r
+		}
+		return unicode.ToLower(r)
+	}, text)
 }

@@ -110,6 +110,12 @@ func columns(line string) int {
 // marker is what stands before the text of a heading or an item: "- ", "・", "(1)", "１．", "①".
 var marker = regexp.MustCompile(`^(?:[-*+•‣◦–—#>]+\s+|[・○◯●◎■□◆◇▼▽▲△▶►➤➢✓✔☆★❖→⇒]+\s*|[(（]?[0-9０-９]{1,2}[)）．]\s*|[0-9]{1,2}\.\s+|\([a-zA-Z]\)\s+|[①-⑳]\s*|【[^】]{1,20}】\s*)`)
 
+// beginsWithMark reports whether a line begins with a character of a marker, and not, as many do, with a quote.
+func beginsWithMark(line string) bool {
+	first, _ := utf8.DecodeRuneInString(line)
+	return strings.ContainsRune("-*+•‣◦–—#>・○◯●◎■□◆◇▼▽▲△▶►➤➢✓✔☆★❖→⇒(（【", first) || first >= '①' && first <= '⑳' || unicode.IsDigit(first)
+}
+
 // dateline is where and when a press release was sent from.
 var dateline = regexp.MustCompile(`^(?:\p{Lu}[\p{Lu} .'-]{2,30}(?:, [^—–]{1,40})?(?:\d{1,2}, \d{4}|\d{4}|\([A-Z][A-Za-z ]+\)|/[A-Za-z ]+/)\)?|[A-Z][a-z]{2,8}\.? \d{1,2}, \d{4})\s*(?:—|–|--|-)\s+`)
 
@@ -123,7 +129,7 @@ func stripMarker(line string) string {
 	if beginsWithLetter(line) {
 		return withoutDateline(line)
 	}
-	for range 3 {
+	for i := 0; i < 3 && beginsWithMark(line); i++ {
 		shorter := strings.TrimSpace(marker.ReplaceAllString(line, ""))
 		first, _ := utf8.DecodeRuneInString(shorter)
 		if shorter == line || !isReadable(shorter) || unicode.IsNumber(first) { // "１．５倍" is no item
@@ -131,7 +137,7 @@ func stripMarker(line string) string {
 		}
 		line = shorter
 	}
-	return withoutDateline(line)
+	return withoutDateline(strings.TrimSpace(line))
 }
 
 // placeline is a dateline without a day: "BOSTON, Mass. — The harbour …". What goes on with a small letter is a sentence of its own.

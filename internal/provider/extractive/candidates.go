@@ -43,7 +43,7 @@ func newSentence(text string, position int) sentence {
 
 // readSentence searches a text for all that is known of words.
 func readSentence(text string, size size, position int) sentence {
-	s := sentence{text: text, lower: inSmallLetters(text), size: size, position: position, section: 1, lean: lean{factor: 1}}
+	s := sentence{text: text, lower: prose.ToLower(text), size: size, position: position, section: 1, lean: lean{factor: 1}}
 	s.found = vocabulary.Find(s.lower)
 	s.phatic = s.isPhatic()
 	return s
@@ -60,7 +60,7 @@ func (a *article) candidates(source []string) []sentence {
 	opening := true
 	for _, block := range source {
 		if !prose.EndsSentence(block) && columns(block) < 120 { // a heading
-			inNoise = len(out) > 0 && sectionOfNoise.MatchString(block)
+			inNoise = len(out) > 0 && beginsNoise(block)
 			weight = section(block)
 			opening = len(out) == 0
 		}

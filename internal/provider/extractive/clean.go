@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
@@ -128,18 +127,4 @@ func isReadable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.So, r)
 	})
-}
-
-// inSmallLetters is strings.ToLower, which looks up each Chinese and Japanese character in the tables of letters.
-func inSmallLetters(text string) string {
-	const first, last = 0x2e80, 0xa63f // of a range in which no letter has another form
-	if begin, _ := utf8.DecodeRuneInString(text); begin < first {
-		return strings.ToLower(text)
-	}
-	return strings.Map(func(r rune) rune {
-		if r >= first && r <= last {
-			return r
-		}
-		return unicode.ToLower(r)
-	}, text)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/feed-operator/feed-operator/internal/phrases"
+	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
 // What a sentence is worth for its words, beside what they have in common with the article (the cue method of
@@ -125,7 +126,7 @@ var runInHeading = beginning{regexp.MustCompile(`^((?:Update|Overview|Summary|Ba
 
 // runIn takes such a heading off a block that goes on after it. It returns "" and the block where there is none.
 func runIn(block string) (heading, rest string) {
-	if !runInHeading.of(block, inSmallLetters(firstRunes(block, 8))) {
+	if !runInHeading.of(block, prose.ToLower(firstRunes(block, 8))) {
 		return "", block
 	}
 	found := runInHeading.expression.FindStringSubmatch(block)
@@ -143,7 +144,7 @@ func section(heading string) float64 {
 	if strings.ContainsAny(firstRunes(heading, 1), "IVX") {
 		heading = roman.ReplaceAllString(heading, "")
 	}
-	heading = inSmallLetters(stripMarker(heading))
+	heading = prose.ToLower(stripMarker(heading))
 	short := utf8.RuneCountInString(heading) < 16
 	switch {
 	case ofCourtesy.Begins(heading):

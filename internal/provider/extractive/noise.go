@@ -5,6 +5,7 @@ package extractive
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -94,7 +95,12 @@ var (
 		`令和|平成|昭和|西暦|年度?|月|日|時|分|午前|午後|曜|元|[（(][月火水木金土日祝・]+[）)])*$`)
 
 	// sectionOfNoise is a heading below which a press release speaks of its sender.
-	sectionOfNoise = regexp.MustCompile(`^(?:About (?:the )?\p{Lu}[\p{L}\d .,&'-]{0,60}|(?i:(?:safe harbor|forward-looking statements?|disclaimer|legal notice|related (?:articles|posts|links)|about the author).{0,40})|(?:株式会社.{1,20}|.{1,20}株式会社)について|(?:会社概要|関連記事|関連リンク|免責事項))$`)
+	sectionOfNoise = beginning{
+		regexp.MustCompile(`^(?:About (?:the )?\p{Lu}[\p{L}\d .,&'-]{0,60}|(?i:(?:safe harbor|forward-looking statements?|disclaimer|legal notice|related (?:articles|posts|links)|about the author).{0,40})|(?:会社概要|関連記事|関連リンク|免責事項))$`),
+		[]string{"about ", "safe harbor", "forward-look", "disclaimer", "legal notice", "related ", "会社概要", "関連", "免責事項"},
+	}
+	// aboutCompany is the same in Japanese, where what it is about stands before.
+	aboutCompany = regexp.MustCompile(`^(?:株式会社.{1,20}|.{1,20}株式会社)について$`)
 )
 
 // isNoise reports whether a sentence is not part of what the article says.
@@ -127,7 +133,13 @@ func isNoiseBlock(block string) bool {
 	if strings.HasPrefix(block, captionMark) {
 		return true
 	}
-	return len(firstRunes(block, longest)) == len(block) && isFurniture(block, inSmallLetters(firstRunes(block, longestPiece)))
+	return len(firstRunes(block, longest)) == len(block) && isFurniture(block, prose.ToLower(firstRunes(block, longestPiece)))
+}
+
+// beginsNoise reports whether a heading begins a part of the page that is not about the matter.
+func beginsNoise(heading string) bool {
+	return sectionOfNoise.of(heading, prose.ToLower(firstRunes(heading, longestPiece))) ||
+		strings.HasSuffix(heading, "について") && aboutCompany.MatchString(heading)
 }
 
 // isFurniture reports whether a text is what its beginning or its form shows not to be prose. Of the text in small letters, the
@@ -137,9 +149,15 @@ func isFurniture(text, lower string) bool {
 		byline.of(text, lower) && !prose.EndsSentence(text) || isBreadcrumb(text) || isOnlyDate(text)
 }
 
+// separatorsOfPaths, without one of which a text is no path: quotes are among them.
+var separatorsOfPaths = []string{">", "|", "＞", "｜", "›", "→", "«", "»"}
+
 // isBreadcrumb finds paths and menus: "Home > News > 2024", "最新情報 | 採用 | English".
 func isBreadcrumb(text string) bool {
 	const longest = 300
+	if !slices.ContainsFunc(separatorsOfPaths, func(one string) bool { return strings.Contains(text, one) }) {
+		return false
+	}
 	characters, separators, quotes := 0, 0, 0
 	for _, r := range text {
 		if characters++; characters > longest {
@@ -157,7 +175,7 @@ func isBreadcrumb(text string) bool {
 
 func isOnlyDate(text string) bool {
 	const longest, longestWord = 60, 10
-	if len(text) > longest*utf8.UTFMax {
+	if len(text) > longest*utf8.UTFMax || text != "" && text[0] >= utf8.RuneSelf && hasLetterOfNoDate(text) { // the first letter tells it of most
 		return false
 	}
 	size := utf8.RuneCountInString(text)

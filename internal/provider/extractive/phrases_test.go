@@ -22,6 +22,7 @@ var (
 	}
 	begins = map[string]beginning{
 		"label": label, "dated": dated, "invitation": invitation, "japaneseLabel": japaneseLabel, "byline": byline, "greeting": greeting, "thisIs": thisIs, "leaningALittle": leaningALittle, "calls": callBegins, "runIn": runInHeading,
+		"sectionOfNoise": sectionOfNoise,
 	}
 )
 
@@ -33,8 +34,10 @@ func TestNoExpressionMatchesWithoutItsPieces(t *testing.T) {
 		in         func(sentence) bool
 	}
 	guards := map[string]guard{
-		"phone":       {phone, func(s sentence) bool { return s.isNoise() }},
-		"markedPhone": {markedPhone.Expression, func(s sentence) bool { return s.isNoise() }},
+		"phone":        {phone, func(s sentence) bool { return s.isNoise() }},
+		"markedPhone":  {markedPhone.Expression, func(s sentence) bool { return s.isNoise() }},
+		"aboutCompany": {aboutCompany, func(s sentence) bool { return beginsNoise(s.text) }},
+		"marker":       {marker, func(s sentence) bool { return beginsWithMark(s.text) }},
 	}
 	for name, g := range inside {
 		guards[name] = guard{g.Expression, func(s sentence) bool { return g.In(s.text, s.found) }}
@@ -101,6 +104,8 @@ var samplesOfNoise = []string{
 	"shown above", "It is:", "Why?", "なぜ？」", "でしょうか。", "ませんか。", "This is it", "These allow it", "Those", "こうした", "そうした", "同社は", "両者は", "この件は", "その件は",
 	"The graph shows", "Chart below", "Figure above", "The above table shows", "The picture on the left", "This photo here", "Map below", "上のグラフ", "右図", "下記の表", "写真は", "図の", "左の地図",
 	"上の動画", "下のイラスト", "The screenshot shows", "Image below", "The diagram below", "もっと見るA", "続きを読むA", "全文を読むA", "詳細を見るA", "詳しく見るA", "一覧を見るA",
+	"About the River Trust", "About Acme", "Safe harbor", "Forward-looking statements", "Disclaimer", "Legal notice", "Related articles", "About the author",
+	"会社概要", "関連記事", "関連リンク", "免責事項",
 	"Read moreThe", "Learn moreThe", "See moreThe", "Show moreThe", "View galleryThe", "Continue readingThe", "Enlarge imageThe", "Watch nowThe",
 }
 

@@ -29,15 +29,25 @@ type weight struct {
 // pairs of neighbouring characters where words have no spaces. Pairs of hiragana are endings
 // and particles, and left out.
 func terms(text, language string) []string {
-	return appendTerms(nil, inSmallLetters(norm.NFKC.String(text)), language)
+	return appendTerms(nil, prose.ToLower(norm.NFKC.String(text)), language)
 }
 
 // words appends the terms of a sentence.
 func (s *sentence) words(out []string, language string) []string {
-	if norm.NFKC.IsNormalString(s.text) {
+	if isPlainlyNormal(s.text) || norm.NFKC.IsNormalString(s.text) {
 		return appendTerms(out, s.lower, language)
 	}
-	return appendTerms(out, inSmallLetters(norm.NFKC.String(s.text)), language)
+	return appendTerms(out, prose.ToLower(norm.NFKC.String(s.text)), language)
+}
+
+// isPlainlyNormal reports of most texts that they have the form NFKC, without a look into the tables.
+func isPlainlyNormal(text string) bool {
+	for _, r := range text {
+		if simple := r < utf8.RuneSelf || prose.IsCommonCJK(r) || r >= '、' && r <= '】' || r == 'ー'; !simple {
+			return false
+		}
+	}
+	return true
 }
 
 // appendTerms takes a text in small letters and in the form NFKC.
@@ -56,7 +66,7 @@ func appendTerms(out []string, text, language string) []string {
 	for i, r := range text {
 		if r >= utf8.RuneSelf && prose.IsCJK(r) {
 			end(i)
-			if before >= 0 && !(unicode.Is(unicode.Hiragana, before) && unicode.Is(unicode.Hiragana, r)) {
+			if before >= 0 && !(isHiragana(before) && isHiragana(r)) {
 				out = append(out, text[i-utf8.RuneLen(before):i+utf8.RuneLen(r)])
 			}
 			before = r
@@ -71,6 +81,15 @@ func appendTerms(out []string, text, language string) []string {
 	}
 	end(len(text))
 	return out
+}
+
+// isHiragana reports what the table of that script does, without a look into it for most of all text.
+func isHiragana(r rune) bool {
+	const last = 0x3096
+	if prose.IsCommonCJK(r) {
+		return r <= last
+	}
+	return unicode.Is(unicode.Hiragana, r)
 }
 
 // isOfWord reports whether a character, in small letters, is a part of words.

@@ -187,16 +187,31 @@ func TestNumbersOfHeadingsAreTakenOff(t *testing.T) {
 	}
 }
 
-func TestSmallLettersAreThoseOfTheTables(t *testing.T) {
+func TestCharactersThatNeedNoTable(t *testing.T) {
 	t.Parallel()
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if text := "漢" + string(r); inSmallLetters(text) != strings.ToLower(text) {
-			t.Fatalf("%q becomes %q, want %q", text, inSmallLetters(text), strings.ToLower(text))
+		if isHiragana(r) != unicode.Is(unicode.Hiragana, r) {
+			t.Fatalf("%U is taken for what it is not", r)
+		}
+		if text := string(r); isPlainlyNormal(text) && !norm.NFKC.IsNormalString(text) {
+			t.Fatalf("%U is taken for normal", r)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		if text := someText(t); inSmallLetters(text) != strings.ToLower(text) {
-			t.Fatalf("%q becomes %q, want %q", text, inSmallLetters(text), strings.ToLower(text))
+		if text := someText(t); isPlainlyNormal(text) && !norm.NFKC.IsNormalString(text) {
+			t.Fatalf("%q is taken for normal", text)
 		}
 	})
+}
+
+func TestPathsHaveOneOfTheirSeparators(t *testing.T) {
+	t.Parallel()
+	for _, one := range separatorsOfPaths {
+		if path := "A " + one + " B " + one + " C"; !isBreadcrumb(path) {
+			t.Errorf("%q is no path", path)
+		}
+	}
+	if isBreadcrumb("A / B / C") {
+		t.Error("a slash separates, too")
+	}
 }
