@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
+	"github.com/feed-operator/feed-operator/internal/provider"
 )
 
 // R3.14, R3.8: the only item of a namespace of which no writes are taken is deleted, or its source with it. Nobody is left to find out that
@@ -83,4 +85,74 @@ func holdEndsWithTheOnlyItem(t *testing.T, late bool) {
 	if open, is := hear.Load().(func()); is {
 		open()
 	}
+}
+
+// R3.14: nothing is taken of anybody, and the one item of which that is known is deleted by its tenant. That ends nothing for the others: one of theirs finds
+// out that it is not over, before a model is asked.
+func TestTheHoldOfAllOutlastsTheItemThatWasRefused(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	model := &script{}
+	w := newWorld(t, func(w *world) {
+		w.others = []string{w.api.Namespace(t)}
+		w.builtin = model
+	})
+	refused := w.refuses(databaseFull, "")
+	var asked atomic.Int32
+	model.answer = func(_ int, request provider.Request) (provider.Response, error) {
+		if strings.Contains(request.Title, "theirs") {
+			refused.on.Store(true)
+		} else {
+			asked.Add(1)
+		}
+		return written(request), nil
+	}
+	theirs := feedtest.New(t)
+	theirs.List(theirs.Entries("theirs", 1)...)
+	source := &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.others[0], Name: "theirs"}}
+	source.Spec.URL = theirs.FeedURL()
+	if err := w.client.Create(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() error {
+		if !refused.on.Load() {
+			return errNotYet
+		}
+		return nil
+	})
+	w.untilGivenUp(refused)
+	web := feedtest.New(t)
+	web.List(web.Entries("news", n)...)
+	w.source("news", web.FeedURL())
+	w.untilItems("news", hasItems(n))
+	w.lookAtItems("news")
+	var items v1alpha1.FeedItemList
+	if err := w.client.List(t.Context(), &items, client.InNamespace(w.others[0])); err != nil || len(items.Items) != 1 {
+		t.Fatalf("%d items (%v)", len(items.Items), err)
+	}
+	if err := w.client.Delete(t.Context(), &items.Items[0]); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() error {
+		err := errNotYet
+		refused.refused.Range(func(item, _ any) bool {
+			if name, _ := item.(string); strings.HasPrefix(name, "news-") {
+				err = nil
+			}
+			return err != nil
+		})
+		return err
+	})
+	if got := asked.Load(); got != 0 {
+		t.Errorf("%d summaries were asked for that could not be written", got)
+	}
+	refused.on.Store(false)
+	await(t, func() error {
+		w.clock.FakeClock.Step(5 * time.Second)
+		items, err := w.items(t.Context(), "news")
+		if err != nil {
+			return err
+		}
+		return allProcessed(n)(items)
+	})
 }

@@ -92,7 +92,10 @@ func (w *Writes) Rank(item *v1alpha1.FeedItem) schedule.Rank {
 // Forget forgets an item on which there is nothing to write: it is gone, or rests, or waits for something else. It is no refused one that will find out
 // whether writes are taken again.
 func (w *Writes) Forget(ctx context.Context, item client.ObjectKey) {
-	w.mayEnd(ctx, item, w.judge.Forget)
+	w.mayEnd(ctx, item, func(namespace, name string, now time.Time) writes.Change {
+		_, held := w.judge.Server()
+		return w.judge.Forget(namespace, name, held && w.Schedule.AwaitedBeside(All, queue.Key(queue.ItemKey, item)), now)
+	})
 }
 
 // Ended notes what has become of a write.
@@ -131,6 +134,9 @@ func (w *Writes) ends(item client.ObjectKey, change writes.Change) (tell bool) {
 			w.Schedule.SetAvailability(In(namespace), refusing(until))
 		}
 		w.Schedule.SetAvailability(All, schedule.Availability{})
+	}
+	if change.NextFinds {
+		w.Schedule.SetAvailability(All, refusing(time.Time{}))
 	}
 	switch {
 	case change.Continued:

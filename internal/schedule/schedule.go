@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -164,6 +165,13 @@ func (s *Schedule) Wait(chain ...Resource) (until time.Time, known bool, why str
 		}
 	}
 	return until, known, why
+}
+
+// AwaitedBeside reports whether anybody waits for a resource beside a key.
+func (s *Schedule) AwaitedBeside(id Resource, key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.find(id).places(), func(at *place) bool { return at.request.waiter.key != key })
 }
 
 // Usage is how much of one kind of resource is asked for.

@@ -72,6 +72,8 @@ type stretch struct {
 type Change struct {
 	NamespaceBegan, ServerBegan bool
 	NamespaceEnded, ServerEnded bool
+	// NextFinds is set where the next one is to find out at once whether the stretch of all is over.
+	NextFinds bool
 	// NamespaceSince and ServerSince are when the stretches began that have ended.
 	NamespaceSince, ServerSince time.Time
 	// Continued is set if the stretch goes on with one that had ended only just before: nobody needs to be told again.
@@ -150,23 +152,26 @@ func (j *Judge) Taken(name, object string, now time.Time) (change Change) {
 }
 
 // Forget forgets an object on which there is nothing to write: it is gone, or rests. Where it was the last that is known to be refused, nobody may be left to
-// find out whether writes are taken again: they are taken to be, until the next one is refused.
-func (j *Judge) Forget(name, object string, now time.Time) (change Change) {
-	at := j.namespaces[name]
-	if at == nil || at.refused[object] == (refusal{}) {
-		return change
+// find out whether writes are taken again: they are taken to be, until the next one is refused. Of the writes of all that is so only where no others wait to
+// find out: whoever deletes the one object that was refused does not end what holds up everybody.
+func (j *Judge) Forget(name, object string, othersWait bool, now time.Time) (change Change) {
+	if at := j.namespaces[name]; at != nil && at.refused[object] != (refusal{}) {
+		delete(at.refused, object)
+		if at.stretch.held && len(at.refused) == 0 {
+			change.NamespaceEnded, change.NamespaceSince, change.Continued = true, at.stretch.since, at.stretch.continued
+			at.stretch.end(now)
+			delete(j.suspects, name)
+		}
+		j.tidy(name, now)
 	}
-	delete(at.refused, object)
-	if at.stretch.held && len(at.refused) == 0 {
-		change.NamespaceEnded, change.NamespaceSince, change.Continued = true, at.stretch.since, at.stretch.continued
-		at.stretch.end(now)
-		delete(j.suspects, name)
-	}
-	if j.server.held && len(j.Namespaces()) == 0 {
+	switch {
+	case !j.server.held || len(j.Namespaces()) > 0:
+	case !othersWait:
 		change.ServerEnded, change.ServerSince, change.Continued = true, j.server.since, j.server.continued
 		j.server.end(now)
+	case !j.server.until.IsZero():
+		j.server.until, change.NextFinds = time.Time{}, true
 	}
-	j.tidy(name, now)
 	return change
 }
 

@@ -139,7 +139,7 @@ func TestWhoWasRefusedIsKnown(t *testing.T) {
 	if !judge.LastRefused("a", "1").Before(judge.LastRefused("a", "2")) || !judge.LastRefused("a", "3").IsZero() {
 		t.Errorf("refused at %s, %s, %s", judge.LastRefused("a", "1"), judge.LastRefused("a", "2"), judge.LastRefused("a", "3"))
 	}
-	judge.Forget("a", "1", start)
+	judge.Forget("a", "1", false, start)
 	judge.Taken("a", "2", start)
 	if !judge.LastRefused("a", "1").IsZero() || !judge.LastRefused("a", "2").IsZero() {
 		t.Error("what is gone or taken is remembered")
@@ -185,8 +185,8 @@ func TestWhatEndsHasLastedSinceItBegan(t *testing.T) {
 	for name, ends := range map[string]func(judge *writes.Judge, now time.Time) writes.Change{
 		"one is taken": func(judge *writes.Judge, now time.Time) writes.Change { return judge.Taken("a", "1", now) },
 		"none is left": func(judge *writes.Judge, now time.Time) writes.Change {
-			judge.Forget("a", "2", now)
-			return judge.Forget("a", "1", now)
+			judge.Forget("a", "2", false, now)
+			return judge.Forget("a", "1", false, now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,5 +201,22 @@ func TestWhatEndsHasLastedSinceItBegan(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, want)
 			}
 		})
+	}
+}
+
+// R3.14: the last object that is known to be refused is gone. While others wait to find out what becomes of all, one of them does, at once; else it is over.
+func TestWhoDeletesWhatWasRefusedEndsItForNobodyElse(t *testing.T) {
+	t.Parallel()
+	for _, othersWait := range []bool{true, false} {
+		var judge writes.Judge
+		judge.Refused("a", "1", writes.Server, start)
+		got := judge.Forget("a", "1", othersWait, start.Add(time.Second))
+		until, held := judge.Server()
+		if got.NextFinds != othersWait || got.ServerEnded == othersWait || held != othersWait || othersWait && !until.IsZero() || !got.NamespaceEnded {
+			t.Errorf("others wait: %t, and then %+v, held %t until %s", othersWait, got, held, until)
+		}
+		if othersWait && judge.Forget("b", "never refused", false, start.Add(2*time.Second)).ServerEnded == false {
+			t.Error("it goes on though the last who waited has left")
+		}
 	}
 }
