@@ -15,6 +15,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
@@ -169,6 +170,61 @@ func TestWhatWasGivenUpInABatchIsRetriedByARequest(t *testing.T) {
 	}
 }
 
+// R3.7: a retry that is requested of a destination has its batch tried once more, and not as long as the second lasts, for which the clock of this test stands.
+func TestARequestHasABatchThatWaitsTriedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	answering(server, http.StatusServiceUnavailable)
+	w.batches(3, server, inBatches(3, time.Hour))
+	w.untilBatchFailed(1)
+	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	w.untilBatchFailed(2)
+	w.lookAtBatches()
+	w.poll("news") // whoever takes it for requested has had their time
+	w.lookAtBatches()
+	if w.untilBatchFailed(2); server.Requests() != 2 {
+		t.Errorf("%d requests after one retry", server.Requests()-1)
+	}
+}
+
+// R3.7: a retry is requested while the API server does not take what a batch came to, by a clock that stands or was set back since: it is not lost for that.
+func TestARequestBeforeTheResultIsWrittenIsNotLost(t *testing.T) {
+	t.Parallel()
+	for name, back := range portion.Some(map[string]time.Duration{"the clock stands": 0, "it was set back": time.Hour}, 1) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			server := w.webhook()
+			refused := w.refuses(metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}, "")
+			server.OnRequest(func(p *webhooktest.Pending) bool {
+				refused.on.Store(true)
+				p.Answer(http.StatusUnprocessableEntity, "text/plain", "")
+				return true
+			})
+			w.batches(1, server, inBatches(1, 0))
+			w.untilDestination("ops", func(d *v1alpha1.FeedDestination) error {
+				if len(d.Status.Batches) != 1 || d.Status.Batches[0].Members[0].State != v1alpha1.BatchMemberRejected {
+					return fmt.Errorf("batches %+v", d.Status.Batches)
+				}
+				return nil
+			})
+			server.OnRequest(nil)
+			w.ahead.Store(-int64(back))
+			w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+			w.untilDestination("ops", func(d *v1alpha1.FeedDestination) error {
+				if d.Status.LastHandledRetry != "now" {
+					return errNotYet
+				}
+				return nil
+			})
+			refused.on.Store(false)
+			w.untilSent(1, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+			wantOneBatch(t, server, 1)
+		})
+	}
+}
+
 // R3.7: what was given up is asked for while its batch is still noted: it is sent again when it is not any more.
 func TestARequestWaitsForTheEndOfTheBatchBefore(t *testing.T) {
 	t.Parallel()
@@ -227,6 +283,88 @@ func TestARequestHasABatchSentOnceMore(t *testing.T) {
 	if got := server.Requests(); got != asked+1 {
 		t.Errorf("%d requests after one retry", got-asked)
 	}
+}
+
+// parted refuses batches and all single items of n but the last, which is answered 503, until it is told to end.
+func parted(server *webhooktest.Server, n int32) (heal func()) {
+	var single atomic.Int32
+	server.OnRequest(func(p *webhooktest.Pending) bool {
+		status := http.StatusUnprocessableEntity
+		if strings.Count(p.Delivery.Body, `"idempotencyKey"`) <= 1 && single.Add(1) >= n {
+			status = http.StatusServiceUnavailable
+		}
+		p.Answer(status, "text/plain", "")
+		return true
+	})
+	return func() { server.OnRequest(nil) }
+}
+
+// dead reports whether so many items were given up.
+func dead(want int) func([]v1alpha1.FeedItem) error {
+	return func(items []v1alpha1.FeedItem) error {
+		got := 0
+		for i := range items {
+			if inState("ops", v1alpha1.DeliveryDead)(&items[i]) == nil {
+				got++
+			}
+		}
+		if got != want {
+			return fmt.Errorf("%d items were given up, want %d", got, want)
+		}
+		return nil
+	}
+}
+
+// R3.13, R3.7: what is asked for while the batch in which it was given up goes on with others is not read again and again until that has ended.
+func TestWhatWasGivenUpInABatchThatGoesOnIsNotReadAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	const n, looks = 8, 12
+	w := newWorld(t)
+	server := w.webhook()
+	parted(server, n)
+	w.batches(n, server, inBatches(n, time.Hour))
+	w.untilItems("news", dead(n-1))
+	w.untilBatchFailed(1)
+	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	w.untilBatchFailed(2)
+	w.untilUpToDate()
+	var reads atomic.Int32
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/feeditems/news-") {
+			reads.Add(1)
+		}
+		return nil
+	})
+	for range looks {
+		w.clock.Step(5 * time.Second)
+		w.lookAtItems("news")
+	}
+	if got := reads.Load(); got > n {
+		t.Errorf("%d items were read %d times in %d looks", n, got, looks)
+	}
+}
+
+// R4.3: a batch is removed by hand, and its items go in another one, with the same key: its results are not those of the one before.
+func TestABatchThatWasRemovedByHandIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	const n = 2
+	w := newWorld(t)
+	server := w.webhook()
+	heal := parted(server, n)
+	w.batches(n, server, inBatches(n, time.Minute))
+	w.untilItems("news", dead(n-1))
+	w.untilBatchFailed(1)
+	heal()
+	w.changeDestination("ops", `{"spec":{"suspend":true}}`)
+	destination := &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}
+	if err := w.client.Status().Patch(t.Context(), destination, client.RawPatch(types.MergePatchType, []byte(`{"status":{"batches":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	w.annotate(&v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}}, v1alpha1.AnnotationRetry, "now")
+	w.untilItems("news", dead(0))
+	w.changeDestination("ops", `{"spec":{"suspend":false}}`)
+	w.untilSent(n, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOnceEach(t, server, n)
 }
 
 // R3.4: a batch that fails to the last is a dead letter for each of its items, with its words.

@@ -141,7 +141,7 @@ func (r *Reconciler) reconcileCached(ctx context.Context, turn *schedule.Turn, c
 
 // waitForBatches has an item wait for batches, where by the cache that is all that is next of it, and reports whether it is.
 func (r *Reconciler) waitForBatches(ctx context.Context, turn *schedule.Turn, cached *v1alpha1.FeedItem, source *v1alpha1.FeedSource) (bool, error) {
-	if cached.Terminal() || r.Writes.Held(cached.Namespace) {
+	if r.Writes.Held(cached.Namespace) {
 		return false, nil
 	}
 	return r.Deliveries.WaitForBatches(ctx, turn, cached, source)

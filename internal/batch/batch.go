@@ -106,6 +106,8 @@ type Outcome struct {
 	Again bool
 	// Repeated is how many requests were made again within the intent though the one before may have arrived.
 	Repeated int32
+	// Served is when a retry was last asked for of the destination when it was announced; zero for never.
+	Served time.Time
 }
 
 // Settle writes the outcome of a request that ended now into its batch, and reports whether it belongs there. One that is there already does not: a
@@ -140,6 +142,7 @@ func fail(b *v1alpha1.Batch, outcome Outcome, policy backoff.Policy, repeats, do
 	repeated := b.FailedAttempts > 0
 	b.FailedAttempts = more(b.FailedAttempts, 1)
 	b.Failure = outcome.Failure.DeepCopy()
+	b.Failure.Time = lifecycle.FailedAfter(outcome.Served, b.Failure.Time.Time)
 	if b.Failure.Category == v1alpha1.CategoryUnknown {
 		b.Failure.Retryable = !repeated // R3.2
 	}

@@ -189,6 +189,28 @@ func TestWhenABatchIsDue(t *testing.T) {
 	}
 }
 
+// R3.7: a retry that was asked for is made once: what fails after it, within the same second or by a clock that was set back, is not asked for any more.
+func TestARequestedRetryOfABatchIsServedOnce(t *testing.T) {
+	t.Parallel()
+	for name, asked := range map[string]time.Time{
+		"never": {}, "before": began.Add(-time.Minute), "in the second in which it fails": began.Add(300 * time.Millisecond), "before the clock was set back": began.Add(time.Hour),
+	} {
+		b := announced(3)
+		now := began.Add(500 * time.Millisecond)
+		outcome := batch.Outcome{NotAfter: b.NotAfter, Failure: failed(v1alpha1.CategoryAPI, 503), Served: asked}
+		if !batch.Settle(&b, outcome, policy, true, now) {
+			t.Fatal("the outcome does not belong there")
+		}
+		b.Failure.Time = metav1.NewTime(b.Failure.Time.Truncate(time.Second)) // as it is kept
+		if at := batch.Due(&b, asked, now); !at.Equal(b.NextRetryTime.Time) {
+			t.Errorf("%s: it is due at %s, and not at %s", name, at, b.NextRetryTime)
+		}
+		if at := batch.Due(&b, lifecycle.AfterFailures(nil, b.Failure.Time.Time, now).Time, now); !at.IsZero() {
+			t.Errorf("%s: asked for again, it is due at %s", name, at)
+		}
+	}
+}
+
 // R4.3: however many are refused, each of the others arrives once, and no request has what was refused before; one bad item in a
 // hundred costs 15 requests at most.
 func TestWhateverIsRefusedTheOthersArriveOnce(t *testing.T) {

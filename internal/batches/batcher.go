@@ -26,6 +26,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/batch"
+	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/destination"
@@ -201,6 +202,9 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if err != nil {
 		return err
 	}
+	if at < 0 {
+		b.begins(live, draft.Key)
+	}
 	began := apiclock.PassedBy(b.Clock)
 	writing, cancel := record.Context(ctx)
 	defer cancel()
@@ -224,7 +228,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	}
 	ctx, span := b.traced(ctx, live, announced)
 	defer span.End()
-	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)
+	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began, believable.TimeOf(live.Status.RetryRequested()))
 	draft.records, draft.prepared = nil, nil
 	// What follows may take as long as the API server is away.
 	room.Shrink(room.Held() - draft.weight)

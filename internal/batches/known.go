@@ -4,6 +4,7 @@
 package batches
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -180,6 +181,16 @@ func (b *Batcher) holdResults(d *v1alpha1.FeedDestination) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.knownOf(d).held = apiclock.PassedBy(b.Clock) + posting.AfterError
+}
+
+// begins forgets what is known of the members of a batch with a key that is made now: another one had the same items and was removed by hand.
+func (b *Batcher) begins(d *v1alpha1.FeedDestination, batch string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known := b.knownOf(d)
+	of := func(key memberKey) bool { return key.batch == batch }
+	maps.DeleteFunc(known.handed, func(key memberKey, _ bool) bool { return of(key) })
+	maps.DeleteFunc(known.refused, func(key memberKey, _ time.Duration) bool { return of(key) })
 }
 
 // removed forgets a member that does not stand on its batch any more.

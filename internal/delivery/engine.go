@@ -95,7 +95,7 @@ func (e *Engine) Deliver(ctx context.Context, turn *schedule.Turn, item *v1alpha
 		return makeDue(ctx, e, item, requests)
 	}
 	again := e.otherDeliveries(view)
-	if found.soon {
+	if found.held {
 		again = requeueSoon(again)
 	}
 	if len(found.ready) > 0 || len(found.waitsFor) == 0 {
@@ -109,8 +109,8 @@ type looked struct {
 	// ready are those that begin, and waitsFor says what the others wait for, where a person should know.
 	ready    []*post
 	waitsFor []string
-	// requested is set where one that waits for a batch is due by a request alone, and soon where nothing brings the item back when one may go on.
-	requested, soon bool
+	// held is set where another item may just post the entry, and requested where one that waits for a batch is due by a request alone.
+	held, requested bool
 }
 
 // at looks at one of the deliveries. It reports whether its destination has been opened or closed just now.
@@ -119,8 +119,7 @@ func (l *looked) at(ctx context.Context, e *Engine, turn *schedule.Turn, item, v
 	byItself, row := dueByItself(item, p.Destination, e.Clock.Now()), lifecycle.RowOf(view, p.Destination)
 	switch {
 	case p.InBatch(item.UID): // which goes on with it
-		p.waitForBatch(turn, e.Waker, item)
-		l.soon = l.soon || !byItself // when it has left that
+		p.waitForBatch(turn, e, item)
 		return false, nil
 	case p.Refused != nil && !byItself: // it was released
 		return false, nil
@@ -137,11 +136,11 @@ func (l *looked) at(ctx context.Context, e *Engine, turn *schedule.Turn, item, v
 		}
 		return false, nil
 	case p.heldBy != "":
-		l.soon = true
+		l.held = true
 		l.waitsFor = append(l.waitsFor, heldBy(p.Destination, p.heldBy))
 		return false, nil
 	case p.waitsForBatch(row):
-		p.waitForBatch(turn, e.Waker, item)
+		p.waitForBatch(turn, e, item)
 		l.requested = l.requested || !byItself
 	default:
 		taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)

@@ -5,6 +5,7 @@ package delivery
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -43,20 +44,20 @@ func (e *Engine) WaitForBatches(ctx context.Context, turn *schedule.Turn, item *
 		return false, nil
 	}
 	for _, p := range due {
-		p.waitForBatch(turn, e.Waker, item)
+		p.waitForBatch(turn, e, item)
 	}
 	return true, nil
 }
 
+// leavingRecheckInterval is when an item is looked at again that is asked for while its batch before is still there.
+const leavingRecheckInterval = time.Minute
+
 // onlyWaits reports whether there is nothing to be done for a delivery but to wait for a batch.
 func (p *post) onlyWaits(ctx context.Context, e *Engine, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) (bool, error) {
-	if !dueByItself(item, p.Destination, e.Clock.Now()) { // it is requested, and is to be written
-		return false, nil
-	}
-	if p.InBatch(item.UID) { // which may have ended by now
+	switch {
+	case p.InBatch(item.UID): // which may have ended by now
 		return true, nil
-	}
-	if p.Batch == nil {
+	case p.Batch == nil, !dueByItself(item, p.Destination, e.Clock.Now()): // what is requested is to be written
 		return false, nil
 	}
 	if err := e.decide(ctx, p, item, source, row); err != nil {
@@ -72,9 +73,12 @@ func (p *post) waitsForBatch(row *v1alpha1.Delivery) bool {
 
 // waitForBatch has an item wait for a batch to be sent; and for a change of the destination, which may be to send each by itself, or be deleted with its
 // batches.
-func (p *post) waitForBatch(turn *schedule.Turn, waker *queue.Waker, item *v1alpha1.FeedItem) {
+func (p *post) waitForBatch(turn *schedule.Turn, e *Engine, item *v1alpha1.FeedItem) {
 	key := types.NamespacedName{Namespace: item.Namespace, Name: p.Destination}
-	waker.BatchLater(key, 0)
+	if now := e.Clock.Now(); !dueByItself(item, p.Destination, now) { // it is asked for again, and its batch before is still there
+		e.Results.WakeAt(item, now.Add(leavingRecheckInterval))
+	}
+	e.Waker.BatchLater(key, 0)
 	turn.Acquire(deliveryRank(item), schedule.ChangeOf(schedule.Destination(key)))
 }
 

@@ -56,19 +56,19 @@ func RequestsFor(ctx context.Context, reader client.Reader, item *v1alpha1.FeedI
 	return known
 }
 
-// ServedBy are those that an attempt at an item serves whose outcome, of a moment ago, is written now: all but those that came after it had failed. One of
-// the future was made before the clock was set back; it does not come.
+// ServedBy are those that an attempt at a batch with an item serves whose outcome is written now: all but those that came after it had failed. A batch that
+// has failed says so for after the requests of its destination that it serves. Of a source, a request of the same second came before, and one of the
+// future before the clock was set back.
 func ServedBy(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, outcome *lifecycle.DeliveryOutcome, now time.Time) lifecycle.RetryRequests {
 	known := RequestsFor(ctx, reader, item)
 	if outcome.Failure == nil {
 		return known
 	}
-	ended := outcome.Failure.Time.Truncate(time.Second)
-	later := func(at time.Time) bool { return at.Truncate(time.Second).After(ended) && !at.After(now) }
-	if later(known.Source) {
+	failed := outcome.Failure.Time.Time
+	if at := known.Source; at.Truncate(time.Second).After(failed) && !at.After(now) {
 		known.Source = time.Time{}
 	}
-	maps.DeleteFunc(known.Destinations, func(_ string, at time.Time) bool { return later(at) })
+	maps.DeleteFunc(known.Destinations, func(_ string, at time.Time) bool { return at.After(failed) })
 	return known
 }
 

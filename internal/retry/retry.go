@@ -48,7 +48,26 @@ func (a *Request) Concern(ctx context.Context, reader client.Reader, object clie
 			a.failed = last
 		}
 	}
+	if destination, is := object.(*v1alpha1.FeedDestination); is {
+		a.concernBatches(destination)
+	}
 	return err
+}
+
+// concernBatches finds out when batches have failed last. It may not stand on their items yet.
+func (a *Request) concernBatches(destination *v1alpha1.FeedDestination) {
+	note := func(failed *v1alpha1.Failure) {
+		if failed != nil && failed.Time.After(a.failed) {
+			a.failed = failed.Time.Time
+		}
+	}
+	for i := range destination.Status.Batches {
+		of := &destination.Status.Batches[i]
+		note(of.Failure)
+		for j := range of.Members {
+			note(of.Members[j].Failure)
+		}
+	}
 }
 
 // Note writes a new token on the live object, and when it was acted on.
