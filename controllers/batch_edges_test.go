@@ -126,6 +126,14 @@ func TestABatchFollowsItsDestinationToAnotherURL(t *testing.T) {
 	}
 }
 
+// askForRetry has a person ask for a retry of all that has failed at an object.
+func (w *world) askForRetry(of client.Object, name string) {
+	w.t.Helper()
+	of.SetNamespace(w.namespace)
+	of.SetName(name)
+	w.annotate(of, v1alpha1.AnnotationRetry, "now")
+}
+
 // R3.7: a retry that is requested of a destination has a batch sent at once.
 func TestARetryOfADestinationMakesItsBatchDue(t *testing.T) {
 	t.Parallel()
@@ -135,7 +143,7 @@ func TestARetryOfADestinationMakesItsBatchDue(t *testing.T) {
 	w.batches(3, server, inBatches(3, time.Hour))
 	w.untilBatchFailed(1)
 	heal()
-	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	w.askForRetry(&v1alpha1.FeedDestination{}, "ops")
 	w.untilItems("news", func(items []v1alpha1.FeedItem) error { // without the clock going on
 		return all(items, 3, inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 	})
@@ -160,8 +168,7 @@ func TestWhatWasGivenUpInABatchIsRetriedByARequest(t *testing.T) {
 			})
 			w.untilNoBatch()
 			heal()
-			of.SetNamespace(w.namespace)
-			w.annotate(of, v1alpha1.AnnotationRetry, "now")
+			w.askForRetry(of, of.GetName())
 			w.untilItems("news", func(items []v1alpha1.FeedItem) error {
 				return all(items, 3, inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 			})
@@ -178,7 +185,7 @@ func TestARequestHasABatchThatWaitsTriedOnce(t *testing.T) {
 	answering(server, http.StatusServiceUnavailable)
 	w.batches(3, server, inBatches(3, time.Hour))
 	w.untilBatchFailed(1)
-	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	w.askForRetry(&v1alpha1.FeedDestination{}, "ops")
 	w.untilBatchFailed(2)
 	w.lookAtBatches()
 	w.poll("news") // whoever takes it for requested has had their time
@@ -211,7 +218,7 @@ func TestARequestBeforeTheResultIsWrittenIsNotLost(t *testing.T) {
 			})
 			server.OnRequest(nil)
 			w.ahead.Store(-int64(back))
-			w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+			w.askForRetry(&v1alpha1.FeedDestination{}, "ops")
 			w.untilDestination("ops", func(d *v1alpha1.FeedDestination) error {
 				if d.Status.LastHandledRetry != "now" {
 					return errNotYet
@@ -245,7 +252,7 @@ func TestARequestWaitsForTheEndOfTheBatchBefore(t *testing.T) {
 	w.batches(1, server, inBatches(1, 0))
 	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead))
 	heal()
-	w.annotate(&v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}}, v1alpha1.AnnotationRetry, "now")
+	w.askForRetry(&v1alpha1.FeedSource{}, "news")
 	w.untilSource("news", func(source *v1alpha1.FeedSource) error {
 		if source.Status.RetryRequested() == nil {
 			return errNotYet
@@ -268,7 +275,7 @@ func TestARequestHasABatchSentOnceMore(t *testing.T) {
 	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead))
 	w.untilNoBatch()
 	asked := server.Requests()
-	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	w.askForRetry(&v1alpha1.FeedDestination{}, "ops")
 	apitest.Eventually(t, func(context.Context) error {
 		if got := server.Requests(); got == asked {
 			return errNotYet
@@ -325,7 +332,7 @@ func TestWhatWasGivenUpInABatchThatGoesOnIsNotReadAgainAndAgain(t *testing.T) {
 	w.batches(n, server, inBatches(n, time.Hour))
 	w.untilItems("news", dead(n-1))
 	w.untilBatchFailed(1)
-	w.annotate(&v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}, v1alpha1.AnnotationRetry, "now")
+	w.askForRetry(&v1alpha1.FeedDestination{}, "ops")
 	w.untilBatchFailed(2)
 	w.untilUpToDate()
 	var reads atomic.Int32
@@ -360,7 +367,7 @@ func TestABatchThatWasRemovedByHandIsMadeAnew(t *testing.T) {
 	if err := w.client.Status().Patch(t.Context(), destination, client.RawPatch(types.MergePatchType, []byte(`{"status":{"batches":null}}`))); err != nil {
 		t.Fatal(err)
 	}
-	w.annotate(&v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}}, v1alpha1.AnnotationRetry, "now")
+	w.askForRetry(&v1alpha1.FeedSource{}, "news")
 	w.untilItems("news", dead(0))
 	w.changeDestination("ops", `{"spec":{"suspend":false}}`)
 	w.untilSent(n, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)

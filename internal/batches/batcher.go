@@ -228,13 +228,14 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	}
 	ctx, span := b.traced(ctx, live, announced)
 	defer span.End()
-	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began, believable.TimeOf(live.Status.RetryRequested()))
+	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)
 	draft.records, draft.prepared = nil, nil
 	// What follows may take as long as the API server is away.
 	room.Shrink(room.Held() - draft.weight)
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}
+	outcome.Served = believable.TimeOf(live.Status.RetryRequested())
 	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line, len(batch.Part(announced))); err != nil || settled == nil {
 		return err
 	}

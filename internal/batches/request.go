@@ -25,11 +25,9 @@ import (
 )
 
 // request makes the request that is announced, again where it has failed in a way that may pass in seconds (R3.3). The outcome is nil where it was
-// too late for one. Served is when a retry was last asked for before it was announced.
-func (b *Batcher) request(ctx context.Context, namespace string, of *v1alpha1.Batch, body, key string, line *posting.Line, began time.Duration,
-	served time.Time,
-) *batch.Outcome {
-	outcome := &batch.Outcome{NotAfter: of.NotAfter, Served: served}
+// too late for one.
+func (b *Batcher) request(ctx context.Context, namespace string, of *v1alpha1.Batch, body, key string, line *posting.Line, began time.Duration) *batch.Outcome {
+	outcome := &batch.Outcome{NotAfter: of.NotAfter}
 	var waited time.Duration
 	for calls := 1; ; calls++ {
 		remaining := b.left(of, line, began)

@@ -139,9 +139,11 @@ func (l *looked) at(ctx context.Context, e *Engine, turn *schedule.Turn, item, v
 		l.held = true
 		l.waitsFor = append(l.waitsFor, heldBy(p.Destination, p.heldBy))
 		return false, nil
+	case p.waitsForBatch(row) && !byItself:
+		l.requested = true
+		return false, nil
 	case p.waitsForBatch(row):
 		p.waitForBatch(turn, e, item)
-		l.requested = l.requested || !byItself
 	default:
 		taken, granted := turn.AcquireAll(deliveryRank(item), posting.Needs(p.Resource)...)
 		p.Assign(turn, taken, granted)
