@@ -34,6 +34,8 @@ func IsSimple(text string) bool {
 		case r >= ' ' && r <= '~', r == '\n', IsCommonCJK(r),
 			r >= '\u00a1' && r <= '\u00ff' && r != '\u00ad', // all of Latin-1 but the soft hyphen
 			r >= '\u2010' && r <= '\u2027',                  // dashes, quotation marks, …
+			r >= '\u2030' && r <= '\u205e',                  // ‰, ※
+			r >= '\u2100' && r <= '\u2bff',                  // №, →, ①, ■, ☆
 			r >= '\u3000' && r <= '\u3029', r >= '\u30a0' && r <= '\u30ff', r >= '\uff01' && r <= '\uff5e':
 		default:
 			return false

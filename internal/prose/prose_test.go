@@ -11,6 +11,7 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"github.com/feed-operator/feed-operator/internal/portion"
@@ -229,4 +230,44 @@ func TestSmallLettersAreThoseOfTheTables(t *testing.T) {
 			t.Fatalf("%q becomes %q, want %q", text, ToLower(text), strings.ToLower(text))
 		}
 	})
+}
+
+// What most texts are spared of the tables would not have changed them.
+func TestNormalFormIsThatOfTheTables(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if text := "漢" + string(r); NFKC(text) != norm.NFKC.String(text) {
+			t.Fatalf("%q becomes %q, want %q", text, NFKC(text), norm.NFKC.String(text))
+		}
+	}
+	pieces := []string{"a", "Z", "é", "e\u0301", "か\u3099", "ガ", "ｶﾞ", "＋", "Ａ", "１２", "～", "\u3000", "、", "】", "ー", "漢", "①", "ﬁ", "한", "\u1100\u1161", "\xff", "\xe3A"}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "text"), "")
+		if got, want := NFKC(text), norm.NFKC.String(text); got != want {
+			t.Fatalf("%q becomes %q, want %q", text, got, want)
+		}
+		if got, want := ToLower(text), strings.ToLower(text); got != want {
+			t.Fatalf("%q in small letters is %q, want %q", text, got, want)
+		}
+	})
+}
+
+// No two characters that are simple are one to a reader, and none of them ends a line or is a space but those of ASCII and U+3000.
+func TestSimpleCharactersStandByThemselves(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		text := string(r)
+		if !IsSimple(text) {
+			continue
+		}
+		for _, other := range []string{text, "a", "漢", "☆", "\u00a9"} {
+			cluster := graphemes.FromString(other + text)
+			if cluster.Next(); cluster.Value() != other {
+				t.Fatalf("%U joins with what is before it", r)
+			}
+		}
+		if unicode.IsSpace(r) && r != '\n' && r != ' ' && r != '\u00a0' && r != '\u3000' || unicode.In(r, unicode.Cf, unicode.Co) {
+			t.Fatalf("%U is not simple", r)
+		}
+	}
 }

@@ -6,7 +6,6 @@ package prose
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // IsCJK reports whether a letter belongs to a script that is written without spaces between words,
@@ -17,6 +16,8 @@ func IsCJK(r rune) bool {
 		return false
 	case IsCommonCJK(r):
 		return true
+	case r >= '、' && r <= '〄', r >= '〈' && r <= '〠', r >= '！' && r <= '･': // marks, and wide forms of other letters
+		return false
 	}
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々'
 }
@@ -71,18 +72,4 @@ func set(words string) StopWords {
 		out[word] = true
 	}
 	return out
-}
-
-// ToLower is strings.ToLower, which looks up each Chinese and Japanese character in the tables of letters.
-func ToLower(text string) string {
-	const first, last = 0x2e80, 0xa63f // of a range in which no letter has another form
-	if begin, _ := utf8.DecodeRuneInString(text); begin < first {
-		return strings.ToLower(text)
-	}
-	return strings.Map(func(r rune) rune {
-		if r >= first && r <= last {
-			return r
-		}
-		return unicode.ToLower(r)
-	}, text)
 }

@@ -11,8 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/feed-operator/feed-operator/internal/prose"
 )
 
@@ -29,25 +27,16 @@ type weight struct {
 // pairs of neighbouring characters where words have no spaces. Pairs of hiragana are endings
 // and particles, and left out.
 func terms(text, language string) []string {
-	return appendTerms(nil, prose.ToLower(norm.NFKC.String(text)), language)
+	return appendTerms(nil, prose.ToLower(prose.NFKC(text)), language)
 }
 
 // words appends the terms of a sentence.
 func (s *sentence) words(out []string, language string) []string {
-	if isPlainlyNormal(s.text) || norm.NFKC.IsNormalString(s.text) {
+	normal := prose.NFKC(s.text)
+	if normal == s.text {
 		return appendTerms(out, s.lower, language)
 	}
-	return appendTerms(out, prose.ToLower(norm.NFKC.String(s.text)), language)
-}
-
-// isPlainlyNormal reports of most texts that they have the form NFKC, without a look into the tables.
-func isPlainlyNormal(text string) bool {
-	for _, r := range text {
-		if simple := r < utf8.RuneSelf || prose.IsCommonCJK(r) || r >= '、' && r <= '】' || r == 'ー'; !simple {
-			return false
-		}
-	}
-	return true
+	return appendTerms(out, prose.ToLower(normal), language)
 }
 
 // appendTerms takes a text in small letters and in the form NFKC.
@@ -187,8 +176,12 @@ func beginOfNews(all []sentence, covers []float64) int {
 // compare gives all sentences their terms, and returns what each has in common with the others, and with the title; both from
 // 0 to 1.
 func (a *article) compare(all []sentence) (central, covers []float64) {
-	const ofSentence = 8 // terms that no sentence before has
-	numbers := make(map[string]int, ofSentence*len(all))
+	const ofTerm = 8 // bytes that are read before there is a new one
+	size := 0
+	for i := range all {
+		size += len(all[i].text)
+	}
+	numbers := make(map[string]int, size/ofTerm)
 	var seenIn []float64 // in how many sentences a term is, by its number
 	var words []string
 	var found []int
