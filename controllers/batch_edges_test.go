@@ -232,23 +232,29 @@ func TestARequestBeforeTheResultIsWrittenIsNotLost(t *testing.T) {
 	}
 }
 
+// keepBatches refuses to have anything removed of the batches of a destination whose results are written on their items, until it is told to end.
+func (w *world) keepBatches(server *webhooktest.Server) (end func()) {
+	var written, ended atomic.Bool
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		switch {
+		case r.Method != http.MethodPatch || server.Requests() == 0:
+		case strings.Contains(r.URL.Path, "/feeditems/"):
+			written.Store(true) // a result, which is the last that is written but for the end of the batch
+		case strings.Contains(r.URL.Path, "/feeddestinations/ops") && written.Load() && !ended.Load():
+			return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}
+		}
+		return nil
+	})
+	return func() { ended.Store(true) }
+}
+
 // R3.7: what was given up is asked for while its batch is still noted: it is sent again when it is not any more.
 func TestARequestWaitsForTheEndOfTheBatchBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server := w.webhook()
 	heal := answering(server, http.StatusUnprocessableEntity)
-	var given, open atomic.Bool
-	w.faults.on(func(r *http.Request) *metav1.Status {
-		switch {
-		case r.Method != http.MethodPatch || server.Requests() == 0:
-		case strings.Contains(r.URL.Path, "/feeditems/"):
-			given.Store(true) // its result, which is the last that is written but for the end of the batch
-		case strings.Contains(r.URL.Path, "/feeddestinations/ops") && given.Load() && !open.Load():
-			return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}
-		}
-		return nil
-	})
+	end := w.keepBatches(server)
 	w.batches(1, server, inBatches(1, 0))
 	w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead))
 	heal()
@@ -261,8 +267,27 @@ func TestARequestWaitsForTheEndOfTheBatchBefore(t *testing.T) {
 		return nil
 	})
 	w.lookAtItems("news")
-	open.Store(true) // the end that was refused last is written again some time later
+	end() // what was refused last is written again some time later
 	w.untilSent(1, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
+	wantOneBatch(t, server, 1)
+}
+
+// R3.7: what a person has retried is not given up again by the result of the batch before, which is written anew by an operator that does not know
+// that it stands there.
+func TestARetryIsNotUndoneByAResultThatWasThereBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.webhook()
+	heal := answering(server, http.StatusUnprocessableEntity)
+	end := w.keepBatches(server)
+	w.batches(1, server, inBatches(1, 0))
+	w.retry(w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead)).Name, "once")
+	w.awaitItem("news", inState("ops", v1alpha1.DeliveryQueued))
+	heal()
+	w.stop()
+	end()
+	w.start()
+	w.awaitItem("news", inPhase(v1alpha1.PhaseProcessed, v1alpha1.ReasonNone))
 	wantOneBatch(t, server, 1)
 }
 

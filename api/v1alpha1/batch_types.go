@@ -94,6 +94,12 @@ type BatchMember struct {
 	// +kubebuilder:validation:Minimum=0
 	Repeated int32 `json:"repeated,omitempty"`
 
+	// Batches is in how many batches the item was before, by its own status, where its result is written once: what somebody retries
+	// then is not given up again by it.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Batches int32 `json:"batches,omitempty"`
+
 	// Failure is why it was not taken.
 	// +optional
 	Failure *Failure `json:"failure,omitempty"`

@@ -354,6 +354,11 @@ type Delivery struct {
 	// +kubebuilder:validation:Minimum=0
 	Repeated int32 `json:"repeated,omitempty"`
 
+	// Batches is in how many batches it was of which the results stand here.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Batches int32 `json:"batches,omitempty"`
+
 	// Duplicate is true if the receiver had it already, by its own answer.
 	// +optional
 	Duplicate bool `json:"duplicate,omitempty"`

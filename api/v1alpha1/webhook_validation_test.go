@@ -145,6 +145,8 @@ var webhookRules = merge(failureRules("FeedDestination", "status.batches[].failu
 		"a member is in one of six states":        choices("FeedDestination", "status.batches[].members[].state", "", "Done", "Duplicate", "Rejected", "GivenUp", "Uncertain").beside(aMember),
 		"a member was repeated 0 or more times":   counts("FeedDestination", "status.batches[].members[].repeated", 0).beside(aMember),
 		"a delivery was repeated 0 or more times": counts("FeedItem", "status.deliveries[].repeated", 0).beside(aDelivery),
+		"a member was in 0 or more batches":       counts("FeedDestination", "status.batches[].members[].batches", 0).beside(aMember),
+		"a delivery was in 0 or more batches":     counts("FeedItem", "status.deliveries[].batches", 0).beside(aDelivery),
 		"records are of a destination":            mandatory("FeedMemory", "batch.destination", 253).beside(someRecords),
 		"records are bounded": rule{kind: "FeedMemory", field: "batch.data", valid: []any{"", strings.Repeat("x", 1_000_000)}, invalid: []refusal{
 			{strings.Repeat("x", 1_000_001), "may not be more than 1000000"}, {absent{}, "Required value"},

@@ -14,8 +14,8 @@ var intentMutations = []mutation{
 	{
 		breaks: "the result of another intent is taken",
 		file:   "internal/lifecycle/delivery.go",
-		old:    "(row.Ended() || !sameIntent(row, o.NotAfter))",
-		now:    "row.Ended()",
+		old:    "(row.Ended() || !sameIntent(row, o.NotAfter) ||",
+		now:    "(row.Ended() ||",
 		tests:  []string{"TestAResultBelongsToItsIntent"},
 	},
 	{

@@ -216,7 +216,7 @@ func next(b *v1alpha1.Batch) {
 
 // OutcomeOf is what a member has come to, as it is noted on its item; false: nothing yet.
 func OutcomeOf(b *v1alpha1.Batch, member *v1alpha1.BatchMember, destination string) (lifecycle.DeliveryOutcome, bool) {
-	outcome := lifecycle.DeliveryOutcome{Destination: destination, FirstAttempt: b.FirstAttemptTime, Repeated: member.Repeated}
+	outcome := lifecycle.DeliveryOutcome{Destination: destination, FirstAttempt: b.FirstAttemptTime, Batches: member.Batches, Repeated: member.Repeated}
 	switch member.State {
 	case v1alpha1.BatchMemberOpen:
 		return outcome, false

@@ -268,7 +268,7 @@ func (b *Batcher) add(ctx context.Context, made *draft, item *v1alpha1.FeedItem,
 	}
 	prepared.Body = "" // the record has it
 	made.size += len(sent) + 1
-	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: prepared.Key})
+	made.Members = append(made.Members, v1alpha1.BatchMember{Item: item.Name, UID: item.UID, Key: prepared.Key, Batches: prepared.Batches})
 	made.records, made.prepared = append(made.records, sent), append(made.prepared, prepared)
 	made.read[item.UID], made.weight = item, made.weight+weight
 	return nil

@@ -27,7 +27,9 @@ type Batched struct{ *Engine }
 type Prepared struct {
 	// Body is what is sent of it, and Key its idempotency key.
 	Body, Key string
-	post      *post
+	// Batches is in how many batches it was before.
+	Batches int32
+	post    *post
 }
 
 // Release gives up the item's entry, which was held for it: it is not sent.
@@ -61,9 +63,9 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 		b.Waker.ItemLater(name, heldRecheckInterval)
 		return nil, nil
 	}
-	body := p.publication.Text
+	body, row := p.publication.Text, lifecycle.RowOf(item, line.Destination)
 	p.publication = destination.Post{} // many items wait for each other, and each body is held once
-	return &Prepared{Body: body, Key: lifecycle.RowOf(item, line.Destination).Key, post: p}, nil
+	return &Prepared{Body: body, Key: row.Key, Batches: row.Batches, post: p}, nil
 }
 
 // Record writes on an item, as it was read a moment ago, what has become of it at a destination, with so many tries at most, and remembers it there. What is

@@ -139,10 +139,11 @@ type DeliveryOutcome struct {
 	// Protected means that it may have been published, and that its key allows to post it again when
 	// its time has come.
 	Protected bool
-	// GivenUp means that the failed attempt was the last of all that there may be: those of the batch that it was in.
-	GivenUp bool
-	// FirstAttempt is when that batch was first tried; nil where it was in none.
+	// FirstAttempt is when the batch that it was in was first tried, nil where it was in none; Batches is in how many it was before, and GivenUp
+	// means that there may be no more attempts at that.
 	FirstAttempt *metav1.Time
+	Batches      int32
+	GivenUp      bool
 	// Dropped is set if it is not wanted any more.
 	Dropped bool
 	// Again is set if nothing was done that counts. Image is what has become of the image, if that is new; ImageAgain has it uploaded once more.
@@ -152,9 +153,8 @@ type DeliveryOutcome struct {
 	RetryRequests RetryRequests
 }
 
-// SettleDelivery writes the outcome of an attempt at a delivery, that ended now, into the item's
-// status. It returns false when the outcome does not belong there any more: the delivery has
-// ended, or is under way by somebody else. A post that was made is always noted.
+// SettleDelivery writes the outcome of an attempt at a delivery, that ended now, into the item's status. It returns false when the outcome does not
+// belong there any more: the delivery has ended, or is under way by somebody else. A post that was made is always noted.
 func SettleDelivery(item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy DeliveryPolicy, now time.Time) bool {
 	row := RowOf(item, outcome.Destination)
 	if item.Status.Summary == nil || !outcome.belongsOn(row) {
@@ -201,8 +201,8 @@ func (o *DeliveryOutcome) belongsOn(row *v1alpha1.Delivery) bool {
 	switch {
 	case row == nil, row.State == v1alpha1.DeliveryDone:
 		return false
-	case !o.Posted && (row.Ended() || !sameIntent(row, o.NotAfter)):
-		return false
+	case !o.Posted && (row.Ended() || !sameIntent(row, o.NotAfter) || o.FirstAttempt != nil && row.Batches != o.Batches):
+		return false // of a batch it was noted before, and somebody has asked for a retry since
 	case o.Uncertain && row.Failure != nil && !uncertain(row):
 		return false // it is noted already: only the answer of who has written it down was lost
 	}
@@ -212,8 +212,11 @@ func (o *DeliveryOutcome) belongsOn(row *v1alpha1.Delivery) bool {
 // noteRepetitions counts what was sent again though it may have arrived; and notes when the batch was tried that the delivery was in.
 func (o *DeliveryOutcome) noteRepetitions(row *v1alpha1.Delivery) {
 	again := o.Repeated
-	if o.FirstAttempt != nil && MustLookUp(row) { // a person has decided that it is sent again
-		again++
+	if o.FirstAttempt != nil {
+		row.Batches = addBounded(row.Batches, 1)
+		if MustLookUp(row) { // a person has decided that it is sent again
+			again++
+		}
 	}
 	row.Repeated = addBounded(row.Repeated, again)
 	if row.FirstAttemptTime == nil {
@@ -231,12 +234,10 @@ func made(row *v1alpha1.Delivery, outcome DeliveryOutcome, now time.Time) {
 
 // notMade ends a delivery that is not to be made.
 func notMade(row *v1alpha1.Delivery, outcome DeliveryOutcome) {
+	row.State, row.NextRetryTime = v1alpha1.DeliveryDropped, nil
 	if outcome.AlreadyPosted {
 		alreadyMade(row, outcome.URL)
-		return
 	}
-	row.State = v1alpha1.DeliveryDropped
-	row.NextRetryTime = nil
 }
 
 // alreadyMade ends a delivery to a destination that has a post of the entry.
@@ -252,8 +253,7 @@ func sameIntent(row *v1alpha1.Delivery, notAfter *metav1.Time) bool {
 	return row.State == v1alpha1.DeliveryIntent && row.NotAfter.Equal(notAfter)
 }
 
-// failDelivery counts a failed attempt. One that may have been published stays an intent, until
-// somebody has looked.
+// failDelivery counts a failed attempt. One that may have been published stays an intent, until somebody has looked.
 func failDelivery(row *v1alpha1.Delivery, item *v1alpha1.FeedItem, outcome DeliveryOutcome, policy DeliveryPolicy, now time.Time) {
 	repeated, doubtful := row.FailedAttempts > 0, uncertain(row)
 	row.FailedAttempts = addBounded(row.FailedAttempts, 1)

@@ -256,6 +256,30 @@ func TestAResultOfADeliveryThatWasNeverIntendedNeedsAQueuedOne(t *testing.T) {
 	}
 }
 
+// R3.7: the result of a batch is noted once, so that it gives up nothing that somebody has retried since; and that of the next batch counts.
+func TestTheResultOfABatchIsNotedOnce(t *testing.T) {
+	t.Parallel()
+	item := toPost(here)
+	row := &item.Status.Deliveries[0]
+	inBatch := func(batches int32, at time.Time) lifecycle.DeliveryOutcome {
+		outcome := result(row, failed(v1alpha1.CategoryValidation, at))
+		outcome.FirstAttempt, outcome.Batches, outcome.GivenUp = &metav1.Time{Time: at}, batches, true
+		return outcome
+	}
+	first, later := inBatch(0, created), created.Add(time.Hour)
+	settleDelivery(t, item, first, created)
+	if !(lifecycle.RetryRequests{Source: later}).Apply(item, later) || row.State != v1alpha1.DeliveryQueued {
+		t.Fatalf("the delivery is %s", row.State)
+	}
+	if lifecycle.SettleDelivery(item, first, posting, later) || row.State != v1alpha1.DeliveryQueued {
+		t.Errorf("it was noted twice: %+v", row)
+	}
+	settleDelivery(t, item, inBatch(1, later), later)
+	if row.State != v1alpha1.DeliveryDead || row.Batches != 2 {
+		t.Errorf("after the next batch the delivery is %+v", row)
+	}
+}
+
 // R4.4: no result goes to what it is none of.
 func TestAResultOfAnotherItemIsNotTaken(t *testing.T) {
 	t.Parallel()
