@@ -195,10 +195,22 @@ func TestARequestHasABatchThatWaitsTriedOnce(t *testing.T) {
 	}
 }
 
-// R3.7: a retry is requested while the API server does not take what a batch came to, by a clock that stands or was set back since: it is not lost for that.
+// R3.7: a retry is requested while the API server does not take what a batch came to, by a clock that goes on, stands or was set back since; or twice, of
+// which the second is noted for after the first. It is not lost for that.
 func TestARequestBeforeTheResultIsWrittenIsNotLost(t *testing.T) {
 	t.Parallel()
-	for name, back := range portion.Some(map[string]time.Duration{"the clock stands": 0, "it was set back": time.Hour}, 1) {
+	const again = 10 * time.Second // until the result is written once more
+	for name, test := range portion.Some(map[string]struct {
+		source      bool
+		later, back time.Duration
+		requests    int
+	}{
+		"of the destination, and the clock stands":    {},
+		"of the destination, and it was set back":     {back: time.Hour},
+		"of the source, and the clock stands":         {source: true},
+		"of the source, and it was set back":          {source: true, later: 5 * time.Second, back: time.Hour},
+		"of the source twice, just before the result": {source: true, later: again - time.Second, requests: 1},
+	}, 3) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -217,19 +229,37 @@ func TestARequestBeforeTheResultIsWrittenIsNotLost(t *testing.T) {
 				return nil
 			})
 			server.OnRequest(nil)
-			w.ahead.Store(-int64(back))
-			w.askForRetry(&v1alpha1.FeedDestination{}, "ops")
-			w.untilDestination("ops", func(d *v1alpha1.FeedDestination) error {
-				if d.Status.LastHandledRetry != "now" {
-					return errNotYet
-				}
-				return nil
-			})
+			w.clock.FakeClock.Step(test.later)
+			w.ahead.Store(-int64(test.back))
+			for i := range test.requests + 1 {
+				w.untilRetryIsNoted(test.source, fmt.Sprint("now ", i))
+			}
 			refused.on.Store(false)
 			w.untilSent(1, v1alpha1.PhaseProcessed, v1alpha1.ReasonNone)
 			wantOneBatch(t, server, 1)
 		})
 	}
+}
+
+// untilRetryIsNoted has a person ask for a retry of the source, or of the destination, and waits until that is written down.
+func (w *world) untilRetryIsNoted(ofSource bool, token string) {
+	w.t.Helper()
+	var of client.Object = &v1alpha1.FeedDestination{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ops"}}
+	handled := func() string { return of.(*v1alpha1.FeedDestination).Status.LastHandledRetry }
+	if ofSource {
+		of = &v1alpha1.FeedSource{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "news"}}
+		handled = func() string { return of.(*v1alpha1.FeedSource).Status.LastHandledRetry }
+	}
+	w.annotate(of, v1alpha1.AnnotationRetry, token)
+	apitest.Eventually(w.t, func(ctx context.Context) error {
+		if err := w.client.Get(ctx, client.ObjectKeyFromObject(of), of); err != nil {
+			return err
+		}
+		if handled() != token {
+			return errNotYet
+		}
+		return nil
+	})
 }
 
 // keepBatches refuses to have anything removed of the batches of a destination whose results are written on their items, until it is told to end.

@@ -26,7 +26,11 @@ func (w *world) loseAnswer(holds string) *atomic.Int32 {
 		if !strings.Contains(body, holds) || !lost.CompareAndSwap(0, 1) {
 			return nil
 		}
-		return w.takeUnanswered(r, []byte(body))
+		taken := w.takeUnanswered(r, []byte(body))
+		if taken == nil {
+			lost.Store(0)
+		}
+		return taken
 	})
 	return &lost
 }

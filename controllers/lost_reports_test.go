@@ -32,12 +32,16 @@ func (w *world) loseReport(kind, holds string) *atomic.Int32 {
 		if err != nil || !strings.Contains(string(body), holds) || !lost.CompareAndSwap(0, 1) {
 			return nil
 		}
-		return w.takeUnanswered(r, body)
+		taken := w.takeUnanswered(r, body)
+		if taken == nil {
+			lost.Store(0)
+		}
+		return taken
 	})
 	return &lost
 }
 
-// takeUnanswered has the API server take a write, and its answer get lost.
+// takeUnanswered has the API server take a write, and its answer get lost; nil where somebody else was faster, so that it is not taken.
 func (w *world) takeUnanswered(r *http.Request, body []byte) *metav1.Status {
 	direct, err := rest.HTTPClientFor(apiServer().Config)
 	if err != nil {
@@ -52,6 +56,9 @@ func (w *world) takeUnanswered(r *http.Request, body []byte) *metav1.Status {
 		return nil
 	}
 	_ = answer.Body.Close()
+	if answer.StatusCode == http.StatusConflict {
+		return nil
+	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		w.t.Errorf("the write was answered with %s", answer.Status)
 	}

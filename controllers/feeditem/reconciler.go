@@ -85,6 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	result, err := r.reconcileCached(ctx, turn, &cached)
 	if err != nil && r.Writes.Held(cached.Namespace) { // it is tried again when it is its turn
 		ctrl.LoggerFrom(ctx).V(1).Info("Postponed while the API server refuses writes", "error", err.Error())
+		r.Writes.Tried(&cached)
 		r.Writes.Wait(turn, &cached)
 		return ctrl.Result{}, nil
 	}

@@ -106,7 +106,7 @@ type Outcome struct {
 	Again bool
 	// Repeated is how many requests were made again within the intent though the one before may have arrived.
 	Repeated int32
-	// Served is when a retry was last asked for of the destination when it was announced; zero for never.
+	// Served is when a retry was last asked for of the destination, or of a source of it, when it was announced; zero for never.
 	Served time.Time
 }
 

@@ -26,7 +26,6 @@ import (
 	"github.com/feed-operator/feed-operator/internal/apiclock"
 	"github.com/feed-operator/feed-operator/internal/backoff"
 	"github.com/feed-operator/feed-operator/internal/batch"
-	"github.com/feed-operator/feed-operator/internal/believable"
 	"github.com/feed-operator/feed-operator/internal/budget"
 	"github.com/feed-operator/feed-operator/internal/delivery"
 	"github.com/feed-operator/feed-operator/internal/destination"
@@ -34,6 +33,7 @@ import (
 	"github.com/feed-operator/feed-operator/internal/posting"
 	"github.com/feed-operator/feed-operator/internal/queue"
 	"github.com/feed-operator/feed-operator/internal/record"
+	"github.com/feed-operator/feed-operator/internal/retry"
 	"github.com/feed-operator/feed-operator/internal/schedule"
 	"github.com/feed-operator/feed-operator/internal/services"
 	"github.com/feed-operator/feed-operator/internal/tracing"
@@ -226,6 +226,10 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if err != nil {
 		return err
 	}
+	served, err := retry.ServedByBatch(ctx, b.Client, live)
+	if err != nil {
+		return err
+	}
 	ctx, span := b.traced(ctx, live, announced)
 	defer span.End()
 	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)
@@ -235,7 +239,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if outcome == nil { // too late: nothing was sent
 		return nil
 	}
-	outcome.Served = believable.TimeOf(live.Status.RetryRequested())
+	outcome.Served = served
 	if settled, err := b.settle(ctx, live, announced.Key, *outcome, line, len(batch.Part(announced))); err != nil || settled == nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (b *Batcher) forgetEnded(ctx context.Context, d *v1alpha1.FeedDestination) 
 		return err
 	}
 	var gone []memberKey
-	removed := false
+	removed := false // by any of the writes: it may be there by one of which the answer was lost
 	err = record.Write[v1alpha1.FeedDestination](writing, b.Client, b.Live, d, func(d *v1alpha1.FeedDestination) bool {
 		gone = nil
 		for i := range d.Status.Batches {
@@ -160,8 +160,9 @@ func (b *Batcher) forgetEnded(ctx context.Context, d *v1alpha1.FeedDestination) 
 		}
 		before := len(d.Status.Batches)
 		d.Status.Batches = slices.DeleteFunc(d.Status.Batches, func(of v1alpha1.Batch) bool { return !batch.Open(&of) && len(of.Members) == 0 })
-		removed = len(gone) > 0 || len(d.Status.Batches) < before
-		return removed
+		changed := len(gone) > 0 || len(d.Status.Batches) < before
+		removed = removed || changed
+		return changed
 	})
 	if err != nil {
 		return client.IgnoreNotFound(err)

@@ -56,7 +56,9 @@ func (b Batched) Prepare(ctx context.Context, item *v1alpha1.FeedItem, line *pos
 		return nil, nil
 	}
 	if p.publication, err = p.compose(b.Names, item, source); err != nil {
-		_, err = b.Results.WriteResult(ctx, item, b.result(ctx, p, item, p.failed(err, b.Clock.Now())))
+		failed := p.failed(err, b.Clock.Now())
+		failed.Token, failed.RetryRequests = lifecycle.Token(item), retry.RequestsFor(ctx, b.Client, item)
+		_, err = b.Results.WriteResult(ctx, item, b.result(ctx, p, item, failed))
 		return nil, client.IgnoreNotFound(err)
 	}
 	if _, mine := p.hold(item, source, b.Clock.Now()); !mine {
@@ -90,7 +92,7 @@ func (b Batched) Record(ctx context.Context, item *v1alpha1.FeedItem, line *post
 	}
 	b.remember(ctx, item, p, &outcome)
 	outcome.Token = lifecycle.Token(item)
-	outcome.RetryRequests = retry.ServedBy(ctx, b.Client, item, &outcome, b.Clock.Now())
+	outcome.RetryRequests = retry.ServedBy(ctx, b.Client, item, &outcome)
 	switch _, err := b.result(ctx, p, item, outcome).Write(ctx, item, tries); {
 	case apierrors.IsNotFound(err): // since it was read
 		return b.RecordGone(ctx, item.UID, line, outcome)

@@ -169,7 +169,7 @@ func (p *post) closedFor(known *services.Services) []string {
 
 // decide finds out what is known of a delivery without a call.
 func (e *Engine) decide(ctx context.Context, p *post, item *v1alpha1.FeedItem, source *v1alpha1.FeedSource, row *v1alpha1.Delivery) error {
-	mustLook := lifecycle.MustLookUp(row)
+	mustLook := lifecycle.MustLookUp(row) && !p.waitsForBatch(row) // which a person has decided about
 	if !source.Delivers(p.Destination) {
 		if !mustLook || p.Unavailable == services.MissingObject {
 			p.decided = &lifecycle.DeliveryOutcome{Dropped: true}

@@ -154,16 +154,13 @@ func (w *Writes) refused(item client.ObjectKey, err error) (began bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change := w.judge.Refused(item.Namespace, item.Name, ExtentOf(err), w.Clock.Now())
-	if until, held := w.judge.Namespace(item.Namespace); held {
+	if _, held := w.judge.Namespace(item.Namespace); held {
 		if w.why == nil {
 			w.why = map[string]string{}
 		}
 		w.why[item.Namespace] = conditions.Cut(failure.Mask(err.Error()), conditions.MaxMessage)
-		w.Schedule.SetAvailability(In(item.Namespace), refusing(until))
 	}
-	if until, held := w.judge.Server(); held {
-		w.Schedule.SetAvailability(All, refusing(until))
-	}
+	w.putOff(item.Namespace)
 	switch {
 	case change.Continued:
 	case change.ServerBegan:
@@ -174,6 +171,16 @@ func (w *Writes) refused(item client.ObjectKey, err error) (began bool) {
 			"namespace", item.Namespace)
 	}
 	return change.NamespaceBegan
+}
+
+// putOff has the next one who finds out whether writes of a namespace are taken wait until that is worth a try, under the lock.
+func (w *Writes) putOff(namespace string) {
+	if until, held := w.judge.Namespace(namespace); held {
+		w.Schedule.SetAvailability(In(namespace), refusing(until))
+	}
+	if until, held := w.judge.Server(); held {
+		w.Schedule.SetAvailability(All, refusing(until))
+	}
 }
 
 // Refusal is what the API server says of the items of a namespace, where it has taken nothing for a while; empty: it takes

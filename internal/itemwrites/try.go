@@ -27,6 +27,15 @@ func (t Probe) End() {
 	}
 }
 
+// Tried notes that an item has failed before anything was written on it, such as at being read: the next one tries as late as after a refusal. Otherwise
+// the API server would be asked again and again while it is away.
+func (w *Writes) Tried(item *v1alpha1.FeedItem) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judge.Tried(item.Namespace, item.Name, w.Clock.Now())
+	w.putOff(item.Namespace)
+}
+
 // Wait has an item wait until writes are taken, or it is its turn to find that out.
 func (w *Writes) Wait(turn *schedule.Turn, item *v1alpha1.FeedItem) {
 	if _, granted := turn.AcquireAll(w.Rank(item), ProbeNeeds(item)...); granted {

@@ -57,19 +57,35 @@ func RequestsFor(ctx context.Context, reader client.Reader, item *v1alpha1.FeedI
 }
 
 // ServedBy are those that an attempt at a batch with an item serves whose outcome is written now: all but those that came after it had failed. A batch that
-// has failed says so for after the requests of its destination that it serves. Of a source, a request of the same second came before, and one of the
-// future before the clock was set back.
-func ServedBy(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, outcome *lifecycle.DeliveryOutcome, now time.Time) lifecycle.RetryRequests {
+// has failed says so for after those that it serves (ServedByBatch).
+func ServedBy(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem, outcome *lifecycle.DeliveryOutcome) lifecycle.RetryRequests {
 	known := RequestsFor(ctx, reader, item)
 	if outcome.Failure == nil {
 		return known
 	}
 	failed := outcome.Failure.Time.Time
-	if at := known.Source; at.Truncate(time.Second).After(failed) && !at.After(now) {
+	if known.Source.After(failed) {
 		known.Source = time.Time{}
 	}
 	maps.DeleteFunc(known.Destinations, func(_ string, at time.Time) bool { return at.After(failed) })
 	return known
+}
+
+// ServedByBatch is the last request that an attempt at a batch serves which begins now: of its destination, or of a source that names that; zero for none.
+func ServedByBatch(ctx context.Context, reader client.Reader, destination *v1alpha1.FeedDestination) (time.Time, error) {
+	last := believable.TimeOf(destination.Status.RetryRequested())
+	var sources v1alpha1.FeedSourceList
+	if err := reader.List(ctx, &sources, client.InNamespace(destination.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return last, err
+	}
+	for i := range sources.Items {
+		if source := &sources.Items[i]; source.Delivers(destination.Name) {
+			if at := believable.TimeOf(source.Status.RetryRequested()); at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last, nil
 }
 
 // RequestedAt is when somebody last asked for a retry of what has failed at a service.

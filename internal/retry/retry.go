@@ -48,13 +48,22 @@ func (a *Request) Concern(ctx context.Context, reader client.Reader, object clie
 			a.failed = last
 		}
 	}
-	if destination, is := object.(*v1alpha1.FeedDestination); is {
-		a.concernBatches(destination)
+	switch parent := object.(type) {
+	case *v1alpha1.FeedDestination:
+		a.concernBatches(parent)
+	case *v1alpha1.FeedSource:
+		for _, ref := range parent.Spec.Destinations {
+			var destination v1alpha1.FeedDestination
+			if unread := reader.Get(ctx, client.ObjectKey{Namespace: parent.Namespace, Name: ref.Name}, &destination); client.IgnoreNotFound(unread) != nil {
+				return unread
+			}
+			a.concernBatches(&destination)
+		}
 	}
 	return err
 }
 
-// concernBatches finds out when batches have failed last. It may not stand on their items yet.
+// concernBatches finds out when batches of a destination have failed last. It may not stand on their items yet.
 func (a *Request) concernBatches(destination *v1alpha1.FeedDestination) {
 	note := func(failed *v1alpha1.Failure) {
 		if failed != nil && failed.Time.After(a.failed) {

@@ -103,7 +103,7 @@ func (s *Schedule) acquire(q *request, have map[int]*Ticket, now time.Time, itsT
 			continue
 		}
 		s.touch(s.keep(r))
-		tickets = append(tickets, r.acquire(s, q.rank.Owner, now))
+		tickets = append(tickets, r.acquire(s, q, now))
 	}
 	return tickets, nil
 }

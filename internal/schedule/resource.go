@@ -169,9 +169,10 @@ func (r *resource) forgettable(now time.Time) bool {
 	return r.availability.Remaining(now) == 0 && r.pace.wait(now) == 0
 }
 
-// acquire takes a slot and a token of a resource that is free.
-func (r *resource) acquire(s *Schedule, owner Owner, now time.Time) *Ticket {
-	ticket := &Ticket{schedule: s, resource: r, owner: owner, token: r.pace.spend(now), promised: r.budget.Begin()}
+// acquire takes a slot and a token of a resource that is free, for a request.
+func (r *resource) acquire(s *Schedule, q *request, now time.Time) *Ticket {
+	owner := q.rank.Owner
+	ticket := &Ticket{schedule: s, resource: r, owner: owner, key: q.waiter.key, token: r.pace.spend(now), promised: r.budget.Begin()}
 	r.inUse++
 	if r.shared != nil {
 		s.given++

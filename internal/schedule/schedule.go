@@ -167,10 +167,13 @@ func (s *Schedule) Wait(chain ...Resource) (until time.Time, known bool, why str
 	return until, known, why
 }
 
-// AwaitedBeside reports whether anybody waits for a resource beside a key.
+// AwaitedBeside reports whether anybody waits for a resource beside a key, or is let through as the one call of an open circuit.
 func (s *Schedule) AwaitedBeside(id Resource, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if probe := s.find(id).probe; probe != nil && probe.key != key {
+		return true
+	}
 	return slices.ContainsFunc(s.find(id).places(), func(at *place) bool { return at.request.waiter.key != key })
 }
 

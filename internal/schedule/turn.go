@@ -242,7 +242,8 @@ type Ticket struct {
 	schedule *Schedule
 	resource *resource
 	owner    Owner
-	part     *part // that the slot is counted in, where the resource is shared
+	key      string // that it was granted to
+	part     *part  // that the slot is counted in, where the resource is shared
 	token    token
 	promised int64 // what it is thought to cost, in tokens
 	counted  bool  // its tokens are known

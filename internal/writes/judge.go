@@ -123,6 +123,19 @@ func (j *Judge) refusedAlone(at *namespace, object string, now time.Time) bool {
 	return at.taken > known.first
 }
 
+// Tried notes that an object which was to find out whether writes are taken did not come so far as to write: the next one tries as late as after a refusal.
+func (j *Judge) Tried(name, object string, now time.Time) {
+	j.events++
+	at := j.find(name)
+	j.refusedAlone(at, object, now) // it is not always the same one that tries
+	if at.stretch.held {
+		at.stretch.refused(name, longestWait, now)
+	}
+	if j.server.held {
+		j.server.refused("", longestForAll, now)
+	}
+}
+
 // Taken notes that a write of an object was taken.
 func (j *Judge) Taken(name, object string, now time.Time) (change Change) {
 	j.events++
