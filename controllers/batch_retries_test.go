@@ -92,6 +92,7 @@ func TestARequestHasABodyThatCannotBeMadeTriedOnce(t *testing.T) {
 			server := w.webhook()
 			w.batches(1, server, inBatches(1, 0), func(d *v1alpha1.FeedDestination) { d.Spec.Webhook.Body = `{"a": [1][size(title)]}` })
 			w.awaitItem("news", inState("ops", v1alpha1.DeliveryDead))
+			w.untilUpToDate() // who asks has seen that it has failed, and so has the operator
 			w.ahead.Store(-int64(back))
 			writes := w.counts(http.MethodPatch, "news")
 			w.untilRetryIsNoted(false, "now")
