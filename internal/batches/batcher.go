@@ -226,10 +226,7 @@ func (b *Batcher) send(ctx context.Context, live *v1alpha1.FeedDestination, line
 	if err != nil {
 		return err
 	}
-	served, err := retry.ServedByBatch(ctx, b.Client, live)
-	if err != nil {
-		return err
-	}
+	served := retry.ServedByBatch(ctx, b.Client, live)
 	ctx, span := b.traced(ctx, live, announced)
 	defer span.End()
 	outcome := b.request(ctx, live.Namespace, announced, body, key, line, began)

@@ -72,11 +72,11 @@ func ServedBy(ctx context.Context, reader client.Reader, item *v1alpha1.FeedItem
 }
 
 // ServedByBatch is the last request that an attempt at a batch serves which begins now: of its destination, or of a source that names that; zero for none.
-func ServedByBatch(ctx context.Context, reader client.Reader, destination *v1alpha1.FeedDestination) (time.Time, error) {
+func ServedByBatch(ctx context.Context, reader client.Reader, destination *v1alpha1.FeedDestination) time.Time {
 	last := believable.TimeOf(destination.Status.RetryRequested())
 	var sources v1alpha1.FeedSourceList
 	if err := reader.List(ctx, &sources, client.InNamespace(destination.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return last, err
+		return last // those that are not known are served by another attempt
 	}
 	for i := range sources.Items {
 		if source := &sources.Items[i]; source.Delivers(destination.Name) {
@@ -85,7 +85,7 @@ func ServedByBatch(ctx context.Context, reader client.Reader, destination *v1alp
 			}
 		}
 	}
-	return last, nil
+	return last
 }
 
 // RequestedAt is when somebody last asked for a retry of what has failed at a service.
