@@ -354,11 +354,6 @@ type Delivery struct {
 	// +kubebuilder:validation:Minimum=0
 	Repeated int32 `json:"repeated,omitempty"`
 
-	// Batches is in how many batches it was of which the results stand here.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Batches int32 `json:"batches,omitempty"`
-
 	// Duplicate is true if the receiver had it already, by its own answer.
 	// +optional
 	Duplicate bool `json:"duplicate,omitempty"`
@@ -372,6 +367,11 @@ type Delivery struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	FailedAttempts int32 `json:"failedAttempts,omitempty"`
+
+	// Batches is in how many batches it was of which the results stand here.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Batches int32 `json:"batches,omitempty"`
 
 	// NextRetryTime is the earliest time of the next attempt. Of one that was cut off it is when the
 	// destination is asked what has become of it.
