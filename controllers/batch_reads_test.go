@@ -33,17 +33,7 @@ func TestAnItemThatWaitsForABatchIsNotReadForItself(t *testing.T) {
 		return false
 	})
 	w.webhookTo("ops", server.URL, inBatches(n, time.Hour))
-	w.changeDestination("ops", `{"spec":{"suspend":true}}`)
-	w.untilDestination("ops", func(d *v1alpha1.FeedDestination) error {
-		if !meta.IsStatusConditionFalse(d.Status.Conditions, v1alpha1.ConditionReady) {
-			return errNotYet
-		}
-		return nil
-	})
-	web := feedtest.New(t)
-	web.List(web.Entries("news", n)...)
-	w.source("news", web.FeedURL(), postsTo("ops"))
-	w.untilItems("news", func(items []v1alpha1.FeedItem) error { return all(items, n, waitsFor("suspended")) })
+	w.untilItemsWaitFor("ops", n)
 
 	w.untilUpToDate()
 	var reads, byThemselves atomic.Int32
@@ -102,4 +92,20 @@ func TestAnItemThatWaitsByAnOldFormGoesOn(t *testing.T) {
 	w.poll("news") // what looks at the item by its old form has had its time
 	hears()
 	w.awaitItem("news", told("admin", v1alpha1.NotificationDone, 0))
+}
+
+// untilItemsWaitFor suspends a destination, and has so many items of a source wait for that.
+func (w *world) untilItemsWaitFor(destination string, n int) {
+	w.t.Helper()
+	w.changeDestination(destination, `{"spec":{"suspend":true}}`)
+	w.untilDestination(destination, func(d *v1alpha1.FeedDestination) error {
+		if !meta.IsStatusConditionFalse(d.Status.Conditions, v1alpha1.ConditionReady) {
+			return errNotYet
+		}
+		return nil
+	})
+	web := feedtest.New(w.t)
+	web.List(web.Entries("news", n)...)
+	w.source("news", web.FeedURL(), postsTo(destination))
+	w.untilItems("news", func(items []v1alpha1.FeedItem) error { return all(items, n, waitsFor("suspended")) })
 }

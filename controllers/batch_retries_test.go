@@ -10,12 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
-	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/portion"
 	"github.com/feed-operator/feed-operator/internal/webhooktest"
@@ -125,66 +122,5 @@ func TestWhatIsKeptOfABatchGoesThoughTheAnswerToItsEndIsLost(t *testing.T) {
 	w.untilNoBatch()
 	if lost.Load() != 1 {
 		t.Error("no answer was lost")
-	}
-}
-
-// R3.14: while the API server is away and takes no writes, an item whose turn it is to find out cannot be read. The next one tries as late as after a
-// refusal, and not at once.
-func TestTheAPIServerIsNotReadAgainAndAgainWhileItIsAway(t *testing.T) {
-	t.Parallel()
-	const n = 3
-	w := newWorld(t)
-	var writing, reading atomic.Bool // whether that is refused
-	var writes, reads atomic.Int32
-	w.faults.on(func(r *http.Request) *metav1.Status {
-		switch ofItem := strings.Contains(r.URL.Path, "/feeditems/news-"); {
-		case ofItem && r.Method == http.MethodPatch && writing.Load():
-			writes.Add(1)
-		case ofItem && r.Method == http.MethodGet && reading.Load():
-			reads.Add(1)
-		default:
-			return nil
-		}
-		return &metav1.Status{} // no answer
-	})
-	w.webhookTo("ops", w.webhook().URL)
-	w.changeDestination("ops", `{"spec":{"suspend":true}}`)
-	w.untilDestination("ops", func(d *v1alpha1.FeedDestination) error {
-		if !meta.IsStatusConditionFalse(d.Status.Conditions, v1alpha1.ConditionReady) {
-			return errNotYet
-		}
-		return nil
-	})
-	web := feedtest.New(t)
-	web.List(web.Entries("news", n)...)
-	w.source("news", web.FeedURL(), postsTo("ops"))
-	w.untilItems("news", func(items []v1alpha1.FeedItem) error { return all(items, n, waitsFor("suspended")) })
-	writing.Store(true)
-	w.changeDestination("ops", `{"spec":{"suspend":false}}`)
-	await(t, func() error {
-		if writes.Load() == 0 {
-			return errNotYet
-		}
-		return nil
-	})
-	items, err := w.items(t.Context(), "news")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reading.Store(true)
-	await(t, func() error {
-		if reads.Load() > 0 {
-			return nil
-		}
-		w.clock.FakeClock.Step(10 * time.Second)
-		return errNotYet
-	})
-	for range 5 { // the clock stands
-		for i := range items {
-			w.lookAt(controllers.ItemKey, client.ObjectKeyFromObject(&items[i]))
-		}
-	}
-	if got := reads.Load(); got > 2*n {
-		t.Errorf("%d reads while nothing is answered", got)
 	}
 }

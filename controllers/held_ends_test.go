@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/feed-operator/feed-operator/api/v1alpha1"
+	"github.com/feed-operator/feed-operator/controllers"
 	"github.com/feed-operator/feed-operator/internal/feedtest"
 	"github.com/feed-operator/feed-operator/internal/geminitest"
 	"github.com/feed-operator/feed-operator/internal/provider"
@@ -155,4 +156,55 @@ func TestTheHoldOfAllOutlastsTheItemThatWasRefused(t *testing.T) {
 		}
 		return allProcessed(n)(items)
 	})
+}
+
+// R3.14: while the API server is away and takes no writes, an item whose turn it is to find out cannot be read. The next one tries as late as after a
+// refusal, and not at once.
+func TestTheAPIServerIsNotReadAgainAndAgainWhileItIsAway(t *testing.T) {
+	t.Parallel()
+	const n = 3
+	w := newWorld(t)
+	var writing, reading atomic.Bool // whether that is refused
+	var writes, reads atomic.Int32
+	w.faults.on(func(r *http.Request) *metav1.Status {
+		switch ofItem := strings.Contains(r.URL.Path, "/feeditems/news-"); {
+		case ofItem && r.Method == http.MethodPatch && writing.Load():
+			writes.Add(1)
+		case ofItem && r.Method == http.MethodGet && reading.Load():
+			reads.Add(1)
+		default:
+			return nil
+		}
+		return &metav1.Status{} // no answer
+	})
+	w.webhookTo("ops", w.webhook().URL)
+	w.untilItemsWaitFor("ops", n)
+	writing.Store(true)
+	w.changeDestination("ops", `{"spec":{"suspend":false}}`)
+	await(t, func() error {
+		if writes.Load() == 0 {
+			return errNotYet
+		}
+		return nil
+	})
+	items, err := w.items(t.Context(), "news")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading.Store(true)
+	await(t, func() error {
+		if reads.Load() > 0 {
+			return nil
+		}
+		w.clock.FakeClock.Step(10 * time.Second)
+		return errNotYet
+	})
+	for range 5 { // the clock stands
+		for i := range items {
+			w.lookAt(controllers.ItemKey, client.ObjectKeyFromObject(&items[i]))
+		}
+	}
+	if got := reads.Load(); got > 2*n {
+		t.Errorf("%d reads while nothing is answered", got)
+	}
 }
